@@ -1,0 +1,1 @@
+"""The built-in domains; each is loaded by its entry point only."""

@@ -1,0 +1,25 @@
+"""The errors a user can meet: one family, so that the command line shows any of them as a single line."""
+
+
+class N2FError(Exception):
+    """Whatever went wrong for a reason that the user can act on."""
+
+
+class ProgramSyntaxError(N2FError):
+    """A text or tree that is not a program; says where it stops being one."""
+
+
+class ExecutionError(N2FError):
+    """A program that is well formed but cannot be run on this problem."""
+
+
+class LimitError(ExecutionError):
+    """A program that would take more steps, depth, length or digits than it is given."""
+
+
+class DataError(N2FError):
+    """A data set that is missing, damaged, or not in the expected form."""
+
+
+class DomainError(N2FError):
+    """A domain that cannot be found or does not keep the contract of `tpn2f.domain.Domain`."""
