@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING
 
 from tpn2f.errors import ProgramSyntaxError
 
@@ -29,14 +29,20 @@ MAX_DEPTH = 128
 MAX_NODES = 20_000
 """The largest tree, in calls and leaves: shared references can make a small program a huge tree."""
 
-Tree = str | tuple["Tree", ...]
-"""A leaf, or a call: (relation, child, child, ...)."""
+if TYPE_CHECKING:
+    Tree = str | tuple["Tree", ...]
+    """A leaf, or a call: (relation, child, child, ...)."""
+else:
+    # The run-time type checker of the tests cannot follow a type that names itself.
+    Tree = str | tuple
 
 # A word is anything without white space, brackets, commas and quotes, or a quoted text, as in the Lisp's `" "`.
 _WORD = r'(?:"(?:[^"\\\n]|\\.)*"|[^\s()",]+)'
 _match_word = re.compile(_WORD).match
 _is_word = re.compile(_WORD).fullmatch
 _is_reference = re.compile(r"#(?:0|[1-9][0-9]{0,5})").fullmatch
+# Marks the end of a call while a tree is walked; no tree holds it.
+_CLOSE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +87,12 @@ class Program:
         return iter(self.tuples)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str) -> Program:
         """Reads the text form; `parse(str(p)) == p`. One `|` after the last tuple is tolerated, as MathQA writes it."""
         return cls(tuple(_parse_tuples(text)))
 
     @classmethod
-    def from_tree(cls, tree: Tree | list) -> Self:
+    def from_tree(cls, tree: Tree | list) -> Program:
         """One tuple a call, children before parents, left to right, no sharing; lists are taken for tuples."""
         return cls(tuple(_tuples_of_tree(tree)))
 
@@ -138,6 +144,8 @@ def read_tree(text: str) -> Tree:
         if result is not None:
             raise _error(text, position, "expected the end of the text")
         if text[position] == "(":
+            if stack and not stack[-1]:
+                raise _error(text, position, "a call must begin with a relation, not with another call")
             if len(stack) >= MAX_DEPTH:
                 raise _error(text, position, f"brackets are nested deeper than {MAX_DEPTH}")
             stack.append([])
@@ -146,15 +154,16 @@ def read_tree(text: str) -> Tree:
             if not stack or not stack[-1]:
                 raise _error(text, position, "expected a relation" if stack else "a bracket closes that was not opened")
             closed = tuple(stack.pop())
-            if not isinstance(closed[0], str):
-                raise _error(text, position, "a call must begin with a relation, not with another call")
             position += 1
             if stack:
                 stack[-1].append(closed)
             else:
                 result = closed
         else:
-            word, position = _take_word(text, position)
+            if stack and not stack[-1]:
+                word, position = _take_relation(text, position)
+            else:
+                word, position = _take_word(text, position)
             if stack:
                 stack[-1].append(word)
             else:
@@ -168,21 +177,37 @@ def read_tree(text: str) -> Tree:
 
 
 def write_tree(tree: Tree | list) -> str:
-    """The text of a tree, as Lisp writes it; lists are taken for tuples."""
+    """The text of a tree, as Lisp writes it; lists are taken for tuples. Refuses what `read_tree` would not read."""
     pieces: list[str] = []
-    pending: list[Tree | list] = [tree]
+    pending: list[object] = [tree]
+    depth = nodes = 0
     while pending:
         node = pending.pop()
+        if node is _CLOSE:
+            pieces.append(")")
+            depth -= 1
+            continue
+        if pieces and pieces[-1] != "(":
+            pieces.append(" ")
         if isinstance(node, str):
-            glued = node == ")" or not pieces or pieces[-1].endswith("(")
-            pieces.append(node if glued else f" {node}")
+            if not _is_word(node):
+                raise ProgramSyntaxError(f"{node[:60]!r} cannot be a word of a program")
+            # Every call has one relation and every other node is a leaf, so words count the nodes.
+            nodes += 1
+            if nodes > MAX_NODES:
+                raise ProgramSyntaxError(f"the tree has more than {MAX_NODES} nodes")
+            pieces.append(node)
         else:
-            pieces.append("(" if not pieces or pieces[-1].endswith("(") else " (")
-            pending.append(")")
-            pending.extend(reversed(node))
-        if len(pieces) > 2 * MAX_NODES:
-            raise ProgramSyntaxError(f"the tree has more than {MAX_NODES} nodes")
-    return "".join(pieces)
+            call = _check_call(node)
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise ProgramSyntaxError(f"the tree is deeper than {MAX_DEPTH}")
+            pieces.append("(")
+            pending.append(_CLOSE)
+            pending.extend(reversed(call))
+    text = "".join(pieces)
+    _check_length(text)
+    return text
 
 
 def _parse_tuples(text: str) -> Iterator[RelationalTuple]:
@@ -192,7 +217,7 @@ def _parse_tuples(text: str) -> Iterator[RelationalTuple]:
     while position < len(text):
         if count == MAX_TUPLES:
             raise _error(text, position, f"a program has at most {MAX_TUPLES} tuples")
-        relation, position = _take_word(text, position)
+        relation, position = _take_relation(text, position)
         if text[position : position + 1] != "(":
             raise _error(text, position, f"expected '(' after the relation {relation}")
         arguments: list[str] = []
@@ -224,18 +249,17 @@ def _tuples_of_tree(tree: Tree | list) -> list[RelationalTuple]:
     # Each frame is a call being read: its node, the next child, and the arguments that its children became.
     frames: list[tuple[Sequence, Iterator, list[str]]] = []
 
-    def enter(node: Sequence) -> None:
-        if not node or not isinstance(node[0], str):
-            raise ProgramSyntaxError(f"a call must begin with a relation; got {str(node)[:60]}")
+    def enter(node: object) -> None:
+        call = _check_call(node)
         if len(frames) == MAX_DEPTH:
             raise ProgramSyntaxError(f"the tree is deeper than {MAX_DEPTH}")
-        frames.append((node, iter(node[1:]), []))
+        frames.append((call, iter(call[1:]), []))
 
     enter(tree)
     while frames:
         node, children, arguments = frames[-1]
-        child = next(children, None)
-        if child is None:
+        child = next(children, _CLOSE)
+        if child is _CLOSE:
             frames.pop()
             if len(tuples) == MAX_TUPLES:
                 raise ProgramSyntaxError(f"the tree has more than {MAX_TUPLES} calls")
@@ -246,11 +270,19 @@ def _tuples_of_tree(tree: Tree | list) -> list[RelationalTuple]:
             if reference(child) is not None:
                 raise ProgramSyntaxError(f"the leaf {child} is a reference; a tree has none")
             arguments.append(child)
-        elif isinstance(child, tuple | list):
-            enter(child)
         else:
-            raise ProgramSyntaxError(f"a tree holds words and calls only; got {str(child)[:60]!r}")
+            enter(child)
     return tuples
+
+
+def _check_call(node: object) -> Sequence:
+    # The message names types only: the text of a hostile node may be endless, or too deep to be written.
+    if not isinstance(node, tuple | list):
+        raise ProgramSyntaxError(f"a tree holds words and calls only; got a value of type {type(node).__name__}")
+    if not node or not isinstance(node[0], str) or node[0].startswith('"'):
+        found = node[0][:60] if node and isinstance(node[0], str) else type(node[0]).__name__ if node else "nothing"
+        raise ProgramSyntaxError(f"a call must begin with a relation; got {found}")
+    return node
 
 
 def _take_word(text: str, position: int) -> tuple[str, int]:
@@ -258,6 +290,13 @@ def _take_word(text: str, position: int) -> tuple[str, int]:
     if match is None:
         raise _error(text, position, "expected a word")
     return match.group(), match.end()
+
+
+def _take_relation(text: str, position: int) -> tuple[str, int]:
+    word, end = _take_word(text, position)
+    if word.startswith('"'):
+        raise _error(text, position, "expected a relation, not a quoted text")
+    return word, end
 
 
 def _skip_space(text: str, position: int) -> int:
