@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from tpn2f.errors import DataError, DomainError, ExecutionError
 from tpn2f.program import Program, RelationalTuple, reference
@@ -31,7 +31,7 @@ class Signature:
     arguments: tuple[str, ...]
     result: str = ANY
     commutative: bool = False
-    """Whether the first two arguments may be exchanged."""
+    """Whether the arguments may be put in any order."""
     doc: str = ""
 
     @property
@@ -110,6 +110,15 @@ class Domain(Protocol):
         """The domain's own metrics for one prediction, each from 0 to 1, always under the same names. Never raises."""
         ...
 
+    def diagnose(self, example: Example) -> str | None:
+        """Why the gold program does not give the gold answer, in a few words that many examples share; None if it does.
+        Never raises."""
+        ...
+
+    def subsets(self, example: Example) -> tuple[str, ...]:
+        """Names of parts of a split that are scored apart as well, such as `cleaned`; most domains have none."""
+        ...
+
 
 def data_folder(name: str, data: Path | str | None = None) -> Path:
     """The folder of a data set: `data` or TPN2F_DATA if given, else the first usual place that has it.
@@ -156,11 +165,16 @@ def load_domain(spec: str, data: Path | str | None = None) -> Domain:
                 f"no domain is called {spec!r}; installed are {', '.join(sorted(points)) or 'none'}; "
                 "a domain of your own is named as file.py:Name or package.module:Name"
             )
-        make = points[spec].load()
+        try:
+            make = points[spec].load()
+        except Exception as error:
+            raise DomainError(
+                f"{spec}: loading {points[spec].value} failed: {type(error).__name__}: {error}"
+            ) from error
     try:
         domain = make(data)
     except TypeError as error:
-        raise DomainError(f"{spec}: {make.__name__}(data) cannot be called: {error}") from error
+        raise DomainError(f"{spec}: {getattr(make, '__name__', 'it')}(data) cannot be called: {error}") from error
     missing = [name for name in _members() if not hasattr(domain, name)]
     if missing:
         raise DomainError(f"{spec} is not a domain: it has no {', '.join(missing)}")
@@ -170,10 +184,7 @@ def load_domain(spec: str, data: Path | str | None = None) -> Domain:
 def _load_class(spec: str) -> Callable[[Path | str | None], Domain]:
     place, _, name = spec.rpartition(":")
     try:
-        if place.endswith(".py"):
-            module = _load_file(Path(place))
-        else:
-            module = importlib.import_module(place)
+        module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
     except DomainError:
         raise
     except Exception as error:
@@ -181,7 +192,7 @@ def _load_class(spec: str) -> Callable[[Path | str | None], Domain]:
     found = getattr(module, name, None) if name.isidentifier() else None
     if not callable(found):
         raise DomainError(f"{spec}: {place} has no class {name!r}")
-    return found
+    return cast(Callable[[Path | str | None], Domain], found)
 
 
 def _load_file(path: Path):
@@ -197,7 +208,20 @@ def _load_file(path: Path):
 
 
 def _members() -> tuple[str, ...]:
-    return ("name", "splits", "relations", "constants", "examples", "names", "read", "execute", "is_solved", "credits")
+    return (
+        "name",
+        "splits",
+        "relations",
+        "constants",
+        "examples",
+        "names",
+        "read",
+        "execute",
+        "is_solved",
+        "credits",
+        "diagnose",
+        "subsets",
+    )
 
 
 def run_steps(
@@ -224,7 +248,7 @@ def run_steps(
         except ExecutionError as error:
             raise type(error)(f"{where}: {error}") from error
         except Exception as error:
-            raise ExecutionError(f"{where}: {error or type(error).__name__}") from error
+            raise ExecutionError(f"{where}: {str(error) or type(error).__name__}") from error
         steps.append(Step(step, arguments, result))
     return tuple(steps)
 

@@ -23,3 +23,11 @@ class DataError(N2FError):
 
 class DomainError(N2FError):
     """A domain that cannot be found or does not keep the contract of `tpn2f.domain.Domain`."""
+
+
+class ConfigError(N2FError):
+    """A setting that does not exist, has the wrong type, or makes no sense."""
+
+
+class CheckpointError(N2FError):
+    """A checkpoint that is damaged, incomplete, or belongs to another run."""
