@@ -1,0 +1,32 @@
+"""TP-N2F and the paper's comparison systems: one family, chosen by a config."""
+
+from tpn2f.model.config import END, NONE, PAD, START, ModelConfig, systems
+from tpn2f.model.decoder import TupleLogits, TupleState
+from tpn2f.model.encoder import Encoding
+from tpn2f.model.tpn2f import Loss, Model, State
+
+__all__ = [
+    "END",
+    "NONE",
+    "PAD",
+    "START",
+    "Encoding",
+    "Loss",
+    "Model",
+    "ModelConfig",
+    "State",
+    "TupleLogits",
+    "TupleState",
+    "build_model",
+    "systems",
+]
+
+
+def build_model(config: ModelConfig, n_words: int, n_relations: int, n_arguments: int, n_positions: int) -> Model:
+    """A model with fresh weights from torch's current seed."""
+    sizes = {"n_words": n_words, "n_relations": n_relations, "n_arguments": n_arguments, "n_positions": n_positions}
+    for name, size in sizes.items():
+        least = 1 if name == "n_positions" else NONE + 1
+        if size < least:
+            raise ValueError(f"{name} is {size}; expected at least {least}")
+    return Model(config, **sizes)

@@ -1,0 +1,148 @@
+"""The paper's comparisons: a plain LSTM for either side (LSTM2TP, TP2LSTM, and both: SEQ2PROG).
+
+The flat decoder emits one symbol a step from one vocabulary of relations and arguments, without padding arguments. It
+shares the attentional recurrence with the tuple decoder, so that they differ in what they do with the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from tpn2f.kernels.reference import within
+from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
+from tpn2f.model.decoder import cross_entropies, select_encoding
+from tpn2f.model.encoder import Encoding, embedding
+
+
+class LSTMEncoder(nn.Module):
+    """Word ids to an Encoding whose context is the states of a plain LSTM."""
+
+    def __init__(self, config: ModelConfig, n_words: int) -> None:
+        super().__init__()
+        self.embedding = embedding(n_words, config.d_word, config.embedding_scale)
+        self.lstm = nn.LSTM(config.d_word, config.d_hidden, batch_first=True, bidirectional=config.bidirectional)
+        with torch.no_grad():
+            for name, bias in self.lstm.named_parameters():
+                if name.startswith("bias_ih"):
+                    bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
+        self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
+        self.summary = config.summary
+
+    def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
+        embedded = F.dropout(self.embedding(words), self.dropout_words, self.training)
+        packed = pack_padded_sequence(embedded, word_counts.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, (last, _) = self.lstm(packed)
+        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])
+        states = F.dropout(states, self.dropout_context, self.training)
+        summary = states.sum(1) if self.summary == "sum" else last.transpose(0, 1).flatten(1)
+        fillers = states.unsqueeze(1)
+        return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatState:
+    """Where decoding stands, for every row."""
+
+    encoding: Encoding
+    hidden: Float[Tensor, "rows d_state"]
+    cell: Float[Tensor, "rows d_state"]
+    attention: Float[Tensor, "rows words"]
+    scores: Float[Tensor, "rows n_symbols"]
+    """Log-probabilities of the next symbol."""
+    table: Float[Tensor, "n_symbols d_gates"]
+
+    @property
+    def slot(self) -> None:
+        """A flat decoder does not know slots."""
+        return None
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> FlatState:
+        """The state of the given rows, in that order; rows may repeat."""
+        return FlatState(
+            select_encoding(self.encoding, rows),
+            self.hidden[rows],
+            self.cell[rows],
+            self.attention[rows],
+            self.scores[rows],
+            self.table,
+        )
+
+
+class FlatDecoder(nn.Module):
+    """From an Encoding to a flat sequence of joint symbols: relations first, then arguments."""
+
+    def __init__(self, config: ModelConfig, n_relations: int, n_arguments: int) -> None:
+        super().__init__()
+        self.config, self.n_relations = config, n_relations
+        self.reasoning = Reasoning(config)
+        self.symbol_embedding = embedding(n_relations + n_arguments, config.d_symbol, config.embedding_scale)
+        self.lstm = AttentionLSTM(config, config.d_symbol)
+        self.output = nn.Linear(config.d_state, n_relations + n_arguments, bias=config.biases)
+
+    def negative_log_likelihood(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+        """The sum over symbols of their cross-entropies: with label smoothing, and as it is."""
+        symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
+        index = torch.cat([torch.full_like(symbols[:, :1], START), symbols[:, :-1]], dim=1)
+        hidden, cell = self.reasoning(encoding.summary)
+        scanned, _ = self.lstm.scan(self._table(), index.unsqueeze(-1), counts, hidden, cell, encoding)
+        real = within(counts, symbols.shape[1])
+        logits = self.output(F.dropout(scanned[real], self.config.dropout_hidden, self.training))
+        target, as_is = cross_entropies(logits, symbols[real], self.config.label_smoothing)
+        rows = real.nonzero()[:, 0]
+        nothing = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
+        return nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
+
+    def _table(self) -> Tensor:
+        symbols = F.dropout(self.symbol_embedding.weight, self.config.dropout_symbols, self.training)
+        return F.linear(symbols, self.lstm.input, self.lstm.bias)
+
+    def start(self, encoding: Encoding) -> FlatState:
+        """Before the first symbol."""
+        hidden, cell = self.reasoning(encoding.summary)
+        before = torch.full((len(hidden),), START, device=hidden.device)
+        return self._next(encoding, hidden, cell, before, self._table())
+
+    def log_probabilities(self, state: FlatState) -> Float[Tensor, "rows n_symbols"]:
+        """Of the joint symbols."""
+        return state.scores
+
+    def feed(self, state: FlatState, symbols: Int[Tensor, "rows"]) -> FlatState:
+        """The state after the chosen joint symbols."""
+        return self._next(state.encoding, state.hidden, state.cell, symbols, state.table)
+
+    def _next(self, encoding: Encoding, hidden: Tensor, cell: Tensor, chosen: Tensor, table: Tensor) -> FlatState:
+        hidden, cell, attention = self.lstm.step(table[chosen], hidden, cell, encoding)
+        return FlatState(encoding, hidden, cell, attention, self.output(hidden).log_softmax(-1), table)
+
+
+def flatten(
+    tuples: Int[Tensor, "batch tuples slots"], tuple_counts: Int[Tensor, "batch"], n_relations: int
+) -> tuple[Int[Tensor, "batch symbols"], Int[Tensor, "batch"]]:
+    """Tuples as joint symbols without padding arguments, and how many there are in each row.
+
+    The end tuple becomes the single symbol END.
+    """
+    relation = torch.zeros_like(tuples, dtype=torch.bool)
+    relation[..., 0] = True
+    real = within(tuple_counts, tuples.shape[1]).unsqueeze(-1)
+    kept = (real & (relation | ((tuples != PAD) & (tuples != NONE)))).flatten(1)
+    symbols = torch.where(relation, tuples, tuples + n_relations).flatten(1).masked_fill(~kept, PAD)
+    counts = kept.sum(1)
+    # A stable sort by "dropped" moves the kept symbols to the front without changing their order.
+    order = torch.sort((~kept).to(torch.uint8), dim=1, stable=True).indices
+    return symbols.gather(1, order)[:, : int(counts.max())], counts
+
+
+__all__ = ["END", "FlatDecoder", "FlatState", "LSTMEncoder", "flatten"]

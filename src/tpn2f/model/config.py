@@ -1,0 +1,165 @@
+"""Sizes and choices of a model. The defaults are the paper's for MathQA; what goes beyond the paper is off.
+
+Holds no vocabulary sizes: those come from the data, beside the config.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+PAD = 0
+"""Fills rows up to the length of their batch, in every vocabulary. Never predicted."""
+START = 1
+"""The tuple before the first one has this in every slot."""
+END = 2
+"""The relation of the tuple after the last one."""
+NONE = 3
+"""The argument of a position that the relation does not have. No relation has this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """What a model is made of. `docs/equations.md` gives the reason for every default that the paper leaves open."""
+
+    # The family: TP-N2F, and with one or both sides replaced the paper's ablations.
+    encoder: Literal["tpr", "lstm"] = "tpr"
+    decoder: Literal["tpr", "lstm"] = "tpr"
+
+    # Encoder (section 4.2; appendix A.1 for the numbers).
+    n_fillers: int = 150
+    d_filler: int = 30
+    n_roles: int = 50
+    d_role: int = 20
+    d_word: int = 128
+    """Width of a word embedding. The paper is silent; the published code has 128."""
+    temperature: float = 0.1
+    summary: Literal["sum", "last"] = "sum"
+    """What represents the whole problem: the sum of its bindings, or the last one (an ablation of the appendix)."""
+
+    # Reasoning MLP.
+    reasoning_layers: int = 1
+    initial_cell: Literal["mapped", "zero"] = "mapped"
+    """c_0 of the Tuple-LSTM: the last layer before its tanh, as the published code has it, or zero."""
+
+    # Decoder (section 4.2).
+    d_relation: int = 20
+    d_argument: int = 10
+    d_position: int = 5
+    d_symbol: int = 128
+    """Width of the embedding of a relation or argument. The paper is silent; the published code has 128."""
+    attention: Literal["dot", "general"] = "dot"
+    """The paper's dot product with the projected bindings, or with a projection of its own for the query."""
+    attention_tanh: bool = False
+    """H = tanh(K [h ; s]): Luong's and the published code's form; the paper has no tanh."""
+
+    # Sides that are plain LSTMs. The paper's baselines have 100.
+    d_hidden: int = 100
+
+    # Beyond the paper.
+    bidirectional: bool = False
+    """A second encoder reads from right to left; the bindings of a word are concatenated."""
+    biases: bool = False
+    """Additive biases of selection, dictionaries, W_dual and outputs: the published code has them, the paper not."""
+    dropout_words: float = 0.0
+    """On the word embeddings; a word keeps its mask within a batch."""
+    dropout_context: float = 0.0
+    """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
+    dropout_symbols: float = 0.0
+    """On the embeddings of the previous tuple; a symbol keeps its mask within a batch."""
+    dropout_hidden: float = 0.0
+    """On H before it is unbound, not on the H that goes on to the next tuple."""
+    dropout_recurrent: float = 0.0
+    """On the recurrent weights of encoder and decoder (DropConnect): one mask a batch."""
+    label_smoothing: float = 0.0
+
+    # Initialisation. The defaults are the published code's.
+    embedding_scale: float = 0.1
+    """Embeddings are uniform within plus and minus this."""
+    dictionary_deviation: float | None = None
+    """Normal fillers and roles with this deviation; None for uniform within 1 / sqrt(number of them)."""
+    selection_scale: float = 1.0
+    """A factor on the uniform +- 1 / sqrt(d_T) of W_fa and W_ra."""
+    position_init: Literal["uniform", "orthogonal"] = "uniform"
+    """The p'_i: uniform in [0, 1], or orthonormal."""
+    forget_bias: float = 0.0
+    """Added to the forget gates' biases."""
+
+    kernel: Literal["fused", "reference"] = "fused"
+
+    def __post_init__(self) -> None:
+        for name in _SIZES:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 1")
+        for name in _RATES:
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected from 0 to below 1")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature is {self.temperature}; expected above 0")
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(known)}")
+
+    @property
+    def d_binding(self) -> int:
+        """d_T: the length of a flattened binding T = f (x) r."""
+        return self.d_filler * self.d_role
+
+    @property
+    def d_tuple(self) -> int:
+        """d_H: the length of a flattened tuple representation H."""
+        return self.d_argument * self.d_relation * self.d_position
+
+    @property
+    def d_state(self) -> int:
+        """The width of the decoder's recurrent state."""
+        return self.d_tuple if self.decoder == "tpr" else self.d_hidden
+
+    @property
+    def d_context(self) -> int:
+        """The width of what attention sees of one word."""
+        return (2 if self.bidirectional else 1) * (self.d_binding if self.encoder == "tpr" else self.d_hidden)
+
+
+_SIZES = (
+    "n_fillers",
+    "d_filler",
+    "n_roles",
+    "d_role",
+    "d_word",
+    "reasoning_layers",
+    "d_relation",
+    "d_argument",
+    "d_position",
+    "d_symbol",
+    "d_hidden",
+)
+_RATES = (
+    "dropout_words",
+    "dropout_context",
+    "dropout_symbols",
+    "dropout_hidden",
+    "dropout_recurrent",
+    "label_smoothing",
+)
+_CHOICES = {
+    "encoder": ("tpr", "lstm"),
+    "decoder": ("tpr", "lstm"),
+    "summary": ("sum", "last"),
+    "initial_cell": ("mapped", "zero"),
+    "attention": ("dot", "general"),
+    "position_init": ("uniform", "orthogonal"),
+    "kernel": ("fused", "reference"),
+}
+
+systems: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
+    {
+        "tpn2f": {},
+        # A plain LSTM side keeps the customs of attentional LSTMs: the last state as summary, tanh after attention.
+        "lstm2tp": {"encoder": "lstm", "summary": "last"},
+        "tp2lstm": {"decoder": "lstm", "attention_tanh": True},
+        "lstm2lstm": {"encoder": "lstm", "decoder": "lstm", "summary": "last", "attention_tanh": True},
+    }
+)
+"""The paper's systems as overrides of a ModelConfig: `replace(config, **systems["lstm2tp"])`."""

@@ -1,0 +1,244 @@
+"""The relational-tuple decoder: a Tuple-LSTM whose state is unbound to a relation and its arguments (section 4.2).
+
+One tuple a step. The state H is treated as the order-3 representation of the tuple; unbinding positions, then the
+relation, gives the vectors whose nearest symbols are predicted. Knows ids, not symbols' meanings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tpn2f.kernels.reference import within
+from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.config import PAD, START, ModelConfig
+from tpn2f.model.encoder import Encoding, embedding
+from tpn2f.tpr import unbind_positions, unbind_relation
+
+
+class Unbound(NamedTuple):
+    """What two-step unbinding reads from H."""
+
+    relation: Float[Tensor, "*batch n_relations"]
+    """Logits of the relation."""
+    arguments: Float[Tensor, "*batch positions n_arguments"]
+    """Logits of the argument at every position."""
+    relation_unbinding: Float[Tensor, "*batch d_relation"]
+    """r': the unbinding vector of the relation, generated from H."""
+    argument_vectors: Float[Tensor, "*batch positions d_argument"]
+    """a_i."""
+
+
+class TupleLogits(NamedTuple):
+    """The decoder's view of a batch of known programs, tuple by tuple. Meaningless beyond a row's tuple count."""
+
+    relation: Float[Tensor, "batch tuples n_relations"]
+    arguments: Float[Tensor, "batch tuples positions n_arguments"]
+    hidden: Float[Tensor, "batch tuples d_argument d_relation d_position"]
+    """H: the representation that was unbound."""
+    relation_unbinding: Float[Tensor, "batch tuples d_relation"]
+    attention: Float[Tensor, "batch tuples words"]
+
+
+@dataclass(frozen=True, slots=True)
+class TupleState:
+    """Where decoding stands, for every row: the tuple being written, and how far."""
+
+    encoding: Encoding
+    hidden: Float[Tensor, "rows d_state"]
+    """H of the tuple being written."""
+    cell: Float[Tensor, "rows d_state"]
+    attention: Float[Tensor, "rows words"]
+    """What the tuple being written attends to."""
+    relation: Float[Tensor, "rows n_relations"]
+    """Log-probabilities of slot 0."""
+    arguments: Float[Tensor, "rows positions n_arguments"]
+    """Log-probabilities of the other slots."""
+    relation_unbinding: Float[Tensor, "rows d_relation"]
+    """r' of the tuple being written."""
+    symbols: Int[Tensor, "rows slots"]
+    """Rows of `table` that were chosen so far in this tuple."""
+    table: Float[Tensor, "types d_gates"]
+    """The projected symbols of every slot, the same for all rows."""
+
+    @property
+    def slot(self) -> int:
+        """The slot to be filled next: 0 for the relation."""
+        return self.symbols.shape[1]
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> TupleState:
+        """The state of the given rows, in that order; rows may repeat."""
+        return TupleState(
+            select_encoding(self.encoding, rows),
+            self.hidden[rows],
+            self.cell[rows],
+            self.attention[rows],
+            self.relation[rows],
+            self.arguments[rows],
+            self.relation_unbinding[rows],
+            self.symbols[rows],
+            self.table,
+        )
+
+
+def select_encoding(encoding: Encoding, rows: Int[Tensor, "chosen"]) -> Encoding:
+    """The part of an encoding that decoding needs, for the given rows; without the scores that are for analysis."""
+    return Encoding(
+        encoding.mask[rows],
+        encoding.context_fillers[rows],
+        encoding.context_roles[rows],
+        encoding.summary[rows],
+    )
+
+
+class TupleDecoder(nn.Module):
+    """From an Encoding to relational tuples."""
+
+    def __init__(self, config: ModelConfig, n_relations: int, n_arguments: int, n_positions: int) -> None:
+        super().__init__()
+        self.config = config
+        self.n_relations, self.n_arguments, self.n_positions = n_relations, n_arguments, n_positions
+        self.reasoning = Reasoning(config)
+        self.relation_embedding = embedding(n_relations, config.d_symbol, config.embedding_scale)
+        self.argument_embedding = embedding(n_arguments, config.d_symbol, config.embedding_scale)
+        self.lstm = AttentionLSTM(config, (1 + n_positions) * config.d_symbol)
+        # The p'_i, learned, the same for all tuples.
+        positions = torch.empty(n_positions, config.d_position)
+        if config.position_init == "uniform":
+            positions.uniform_(0, 1)
+        else:
+            nn.init.orthogonal_(positions)
+        self.position_unbinding = nn.Parameter(positions)
+        # W_dual maps vec(sum_i B_i) to r'.
+        self.dual = nn.Linear(config.d_argument * config.d_relation, config.d_relation, bias=config.biases)
+        self.relation_output = nn.Linear(config.d_relation, n_relations, bias=config.biases)
+        self.argument_output = nn.Linear(config.d_argument, n_arguments, bias=config.biases)
+
+    def unbind(self, hidden: Float[Tensor, "*batch d_tuple"]) -> Unbound:
+        """Two-step unbinding (equations 12 to 16) and the logits of its results (appendix A.2.3)."""
+        config = self.config
+        structure = hidden.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
+        bindings = unbind_positions(structure, self.position_unbinding)
+        relation = self.dual(bindings.sum(-3).flatten(-2))
+        arguments = unbind_relation(bindings, relation)
+        return Unbound(self.relation_output(relation), self.argument_output(arguments), relation, arguments)
+
+    def decode(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> TupleLogits:
+        """Predicts every tuple from the true ones before it."""
+        scanned, attention = self._recur(encoding, tuples, tuple_counts)
+        unbound = self.unbind(scanned)
+        config = self.config
+        structure = scanned.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
+        return TupleLogits(unbound.relation, unbound.arguments, structure, unbound.relation_unbinding, attention)
+
+    def negative_log_likelihood(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+        """Equation 17 for every example: the sum over tuples of the cross-entropies of relation and all arguments.
+
+        Twice: as the target of training, with label smoothing, and as it is.
+        """
+        scanned, _ = self._recur(encoding, tuples, tuple_counts)
+        real = within(tuple_counts, tuples.shape[1])
+        unbound = self.unbind(F.dropout(scanned[real], self.config.dropout_hidden, self.training))
+        rows = real.nonzero()[:, 0]
+        relations, arguments = tuples[real][:, 0], tuples[real][:, 1:]
+        smoothed = plain = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
+        for logits, targets, owners in (
+            (unbound.relation, relations, rows),
+            (unbound.arguments.flatten(0, 1), arguments.flatten(), rows.repeat_interleave(self.n_positions)),
+        ):
+            target, as_is = cross_entropies(logits, targets, self.config.label_smoothing)
+            smoothed = smoothed.index_add(0, owners, target)
+            plain = plain.index_add(0, owners, as_is.detach())
+        return smoothed, plain
+
+    def _recur(self, encoding: Encoding, tuples: Tensor, tuple_counts: Tensor) -> tuple[Tensor, Tensor]:
+        start = torch.full_like(tuples[:, :1], START)
+        index = torch.cat([start, tuples[:, :-1]], dim=1) + self._offsets(tuples.device)
+        hidden, cell = self.reasoning(encoding.summary)
+        return self.lstm.scan(self._table(), index, tuple_counts, hidden, cell, encoding)
+
+    def _table(self) -> Tensor:
+        """U_slot e(symbol) for every slot and symbol: relations first, then the arguments position by position.
+
+        The bias is in the relation's part, which every tuple has once. U [e_rel ; e_arg1 ; ...] is a sum of such rows.
+        """
+        rate, training = self.config.dropout_symbols, self.training
+        relations = F.dropout(self.relation_embedding.weight, rate, training)
+        arguments = F.dropout(self.argument_embedding.weight, rate, training)
+        first, *others = self.lstm.input.split(self.config.d_symbol, dim=1)
+        return torch.cat(
+            [F.linear(relations, first, self.lstm.bias), *(F.linear(arguments, weight) for weight in others)]
+        )
+
+    def _offsets(self, device: torch.device) -> Tensor:
+        """Where the rows of a slot's symbols start in the table."""
+        slots = torch.arange(1 + self.n_positions, device=device)
+        return torch.where(slots > 0, self.n_relations + (slots - 1) * self.n_arguments, slots)
+
+    # Decoding, a symbol at a time. Joint symbols: relations first, then arguments.
+
+    def start(self, encoding: Encoding) -> TupleState:
+        """Before the first symbol."""
+        hidden, cell = self.reasoning(encoding.summary)
+        before = torch.full((len(hidden), 1 + self.n_positions), START, device=hidden.device)
+        return self._next(encoding, hidden, cell, before + self._offsets(hidden.device), self._table())
+
+    def log_probabilities(self, state: TupleState) -> Float[Tensor, "rows n_symbols"]:
+        """Of the joint symbols at the state's slot; minus infinity for those that the slot cannot hold."""
+        relations = state.relation if state.slot == 0 else torch.full_like(state.relation, -torch.inf)
+        if state.slot == 0:
+            arguments = state.relation.new_full((len(relations), self.n_arguments), -torch.inf)
+        else:
+            arguments = state.arguments[:, state.slot - 1]
+        return torch.cat([relations, arguments], dim=1)
+
+    def feed(self, state: TupleState, symbols: Int[Tensor, "rows"]) -> TupleState:
+        """The state after the chosen joint symbols; after the last slot the Tuple-LSTM makes its next step."""
+        # An argument's row in the table is its joint symbol, moved by the earlier positions.
+        moved = symbols + max(0, state.slot - 1) * self.n_arguments
+        chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
+        if chosen.shape[1] <= self.n_positions:
+            return replace(state, symbols=chosen)
+        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table)
+
+    def _next(self, encoding: Encoding, hidden: Tensor, cell: Tensor, chosen: Tensor, table: Tensor) -> TupleState:
+        hidden, cell, attention = self.lstm.step(table[chosen].sum(1), hidden, cell, encoding)
+        unbound = self.unbind(hidden)
+        return TupleState(
+            encoding,
+            hidden,
+            cell,
+            attention,
+            unbound.relation.log_softmax(-1),
+            unbound.arguments.log_softmax(-1),
+            unbound.relation_unbinding,
+            chosen[:, :0],
+            table,
+        )
+
+
+def cross_entropies(
+    logits: Float[Tensor, "n n_symbols"], targets: Int[Tensor, "n"], smoothing: float
+) -> tuple[Float[Tensor, "n"], Float[Tensor, "n"]]:
+    """With label smoothing, and without. A padding target costs nothing."""
+    scores = logits.log_softmax(-1)
+    real = targets != PAD
+    plain = -scores.gather(1, targets.unsqueeze(1)).squeeze(1) * real
+    if smoothing == 0:
+        return plain, plain
+    return (1 - smoothing) * plain - smoothing * scores.mean(-1) * real, plain

@@ -1,0 +1,93 @@
+"""A model of the family: an encoder and a decoder behind one interface, whatever they are made of.
+
+Training calls `loss`. Search calls `encode`, `start`, then `log_probabilities` and `feed` by turns. Analysis calls
+`decode`. Knows ids only: the codec stands between ids and symbols.
+
+Joint symbols: relation r is symbol r, argument a is symbol n_relations + a.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from tpn2f.model.baselines import FlatDecoder, FlatState, LSTMEncoder
+from tpn2f.model.config import ModelConfig
+from tpn2f.model.decoder import TupleDecoder, TupleLogits, TupleState
+from tpn2f.model.encoder import Encoding, TPREncoder
+
+State: TypeAlias = TupleState | FlatState
+"""Where decoding stands. Has `slot`, `attention` and `select`."""
+
+
+class Loss(NamedTuple):
+    """What a batch costs."""
+
+    value: Float[Tensor, ""]
+    """The mean over the examples of weight times cost: what training makes small."""
+    per_example: Float[Tensor, "batch"]
+    """Negative log-likelihood of every program, without label smoothing. Carries no gradient."""
+
+
+class Model(nn.Module):
+    """TP-N2F or one of its ablations."""
+
+    def __init__(self, config: ModelConfig, n_words: int, n_relations: int, n_arguments: int, n_positions: int) -> None:
+        super().__init__()
+        self.config = config
+        self.n_words, self.n_relations = n_words, n_relations
+        self.n_arguments, self.n_positions = n_arguments, n_positions
+        self.encoder: TPREncoder | LSTMEncoder
+        self.decoder: TupleDecoder | FlatDecoder
+        self.encoder = TPREncoder(config, n_words) if config.encoder == "tpr" else LSTMEncoder(config, n_words)
+        if config.decoder == "tpr":
+            self.decoder = TupleDecoder(config, n_relations, n_arguments, n_positions)
+        else:
+            self.decoder = FlatDecoder(config, n_relations, n_arguments)
+
+    @property
+    def n_symbols(self) -> int:
+        """The number of joint symbols."""
+        return self.n_relations + self.n_arguments
+
+    def encode(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
+        """Bind: every word becomes a filler bound to a role."""
+        return self.encoder(words, word_counts)
+
+    def loss(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+        weights: Float[Tensor, "batch"] | None = None,
+    ) -> Loss:
+        """Equation 17: the cost of the programs, each tuple predicted from the true ones before it."""
+        target, plain = self.decoder.negative_log_likelihood(self.encode(words, word_counts), tuples, tuple_counts)
+        return Loss((target if weights is None else target * weights).mean(), plain)
+
+    def decode(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> TupleLogits:
+        """Everything the tuple decoder makes of known programs, for analysis."""
+        if not isinstance(self.decoder, TupleDecoder):
+            raise TypeError(f"a {self.config.decoder} decoder has no tuples to look at; expected a tpr decoder")
+        return self.decoder.decode(self.encode(words, word_counts), tuples, tuple_counts)
+
+    def start(self, encoding: Encoding) -> State:
+        """Map: the state before the first symbol."""
+        return self.decoder.start(encoding)
+
+    def log_probabilities(self, state: State) -> Float[Tensor, "rows n_symbols"]:
+        """Unbind: of every joint symbol as the next one; minus infinity where the model cannot speak."""
+        return self.decoder.log_probabilities(state)  # pyright: ignore[reportArgumentType]
+
+    def feed(self, state: State, symbols: Int[Tensor, "rows"]) -> State:
+        """Recur: the state after the chosen joint symbols."""
+        return self.decoder.feed(state, symbols)  # pyright: ignore[reportArgumentType]
