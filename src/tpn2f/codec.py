@@ -1,0 +1,164 @@
+"""Between symbols and tensors: three vocabularies, problems and programs as ids, batches of similar lengths.
+
+The only module that knows both worlds. Vocabularies come from training examples only. Joint symbols, which search
+deals in, put arguments behind relations: relation r is symbol r, argument a is symbol n_relations + a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tpn2f.domain import Example, Problem
+from tpn2f.errors import DataError, ProgramSyntaxError
+from tpn2f.program import Program, RelationalTuple, reference
+from tpn2f.vocabulary import END, NONE, PAD, SPECIALS, Vocabulary
+
+
+class Batch(NamedTuple):
+    """Examples as tensors, padded to the longest of the batch. In the order of `Model.loss`."""
+
+    words: Int[Tensor, "batch words"]
+    word_counts: Int[Tensor, "batch"]
+    tuples: Int[Tensor, "batch tuples slots"]
+    tuple_counts: Int[Tensor, "batch"]
+    weights: Float[Tensor, "batch"]
+
+    def to(self, device: torch.device | str) -> Batch:
+        return Batch(*(part.to(device) for part in self))
+
+
+class Weighted(NamedTuple):
+    """An example that stands for several equal ones."""
+
+    example: Example
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """The vocabularies of a model, and what they turn into what."""
+
+    words: Vocabulary
+    relations: Vocabulary
+    arguments: Vocabulary
+    n_positions: int
+    """The largest arity: every tuple has so many argument slots."""
+    longest: int
+    """The most tuples of a training program."""
+
+    @classmethod
+    def build(cls, examples: Iterable[Example], word_at_least: int = 1) -> Codec:
+        """The vocabularies of training examples. A word that is rarer than `word_at_least` is unknown."""
+        examples = list(examples)
+        steps = [step for example in examples for step in example.program]
+        if not steps:
+            raise DataError("there are no training examples to build vocabularies from")
+        # A reference may be needed wherever a longer program has one: the numbers below the largest are all there.
+        largest = max(
+            (k for step in steps for word in step.arguments if (k := reference(word)) is not None), default=-1
+        )
+        every_reference = [f"#{k}" for k in range(largest + 1)]
+        return cls(
+            Vocabulary.count((word for example in examples for word in example.problem.words), word_at_least),
+            Vocabulary.count(step.relation for step in steps),
+            Vocabulary.count([*every_reference, *(word for step in steps for word in step.arguments)]),
+            max(len(step.arguments) for step in steps) or 1,
+            max(len(example.program) for example in examples),
+        )
+
+    @property
+    def n_symbols(self) -> int:
+        return len(self.relations) + len(self.arguments)
+
+    def argument_symbol(self, argument: int) -> int:
+        """The joint symbol of an argument id."""
+        return len(self.relations) + argument
+
+    def encode_words(self, problem: Problem) -> list[int]:
+        """Word ids. An empty text is one unknown word, so that every problem has a length."""
+        return self.words.ids(problem.words) or [NONE]
+
+    def encode_program(self, program: Program) -> list[list[int]]:
+        """One row a tuple and the end tuple: the relation's id, then an argument id or NONE for every position."""
+        rows = []
+        for step in program:
+            if len(step.arguments) > self.n_positions:
+                raise DataError(
+                    f"{step} has {len(step.arguments)} arguments; this codec has {self.n_positions} positions"
+                )
+            filling = [NONE] * (self.n_positions - len(step.arguments))
+            rows.append([self.relations.id(step.relation), *self.arguments.ids(step.arguments), *filling])
+        return [*rows, [END, *[NONE] * self.n_positions]]
+
+    def batch(self, examples: Sequence[Weighted | Example]) -> Batch:
+        """Examples as one padded batch; an example that is not weighted counts once."""
+        weighted = [example if isinstance(example, Weighted) else Weighted(example, 1.0) for example in examples]
+        words, word_counts = self.batch_words([example.problem for example, _ in weighted])
+        programs = [torch.tensor(self.encode_program(example.program)) for example, _ in weighted]
+        tuples = torch.nn.utils.rnn.pad_sequence(programs, batch_first=True, padding_value=PAD)
+        tuple_counts = torch.tensor([len(program) for program in programs])
+        return Batch(words, word_counts, tuples, tuple_counts, torch.tensor([weight for _, weight in weighted]))
+
+    def batch_words(self, problems: Sequence[Problem]) -> tuple[Int[Tensor, "batch words"], Int[Tensor, "batch"]]:
+        """The words of problems, padded, and their counts."""
+        texts = [torch.tensor(self.encode_words(problem)) for problem in problems]
+        words = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=PAD)
+        return words, torch.tensor([len(text) for text in texts])
+
+    def decode_symbols(self, symbols: Sequence[int]) -> Program | None:
+        """The program that joint symbols spell: a relation begins a tuple, arguments follow, NONE is left out.
+
+        None when they spell no program: an argument before any relation, or a special that is neither NONE nor END.
+        """
+        tuples: list[tuple[str, list[str]]] = []
+        for symbol in symbols:
+            if symbol == END:
+                break
+            if symbol < len(self.relations):
+                if symbol < len(SPECIALS):
+                    return None
+                tuples.append((self.relations[symbol], []))
+            else:
+                argument = symbol - len(self.relations)
+                if argument == NONE:
+                    continue
+                if argument < len(SPECIALS) or not tuples:
+                    return None
+                tuples[-1][1].append(self.arguments[argument])
+        try:
+            return Program(tuple(RelationalTuple(relation, tuple(arguments)) for relation, arguments in tuples))
+        except ProgramSyntaxError:
+            return None
+
+
+def distinct(examples: Iterable[Example]) -> list[Weighted]:
+    """Each (words, program) pair once, weighted by how often it occurs; in order of first occurrence."""
+    counts: dict[tuple[tuple[str, ...], Program], list] = {}
+    for example in examples:
+        counts.setdefault((example.problem.words, example.program), [example, 0])[1] += 1
+    return [Weighted(example, float(count)) for example, count in counts.values()]
+
+
+def batch_order(
+    lengths: Sequence[tuple[int, int]], batch_size: int, seed: int, epoch: int, pool: int = 50
+) -> list[list[int]]:
+    """The batches of an epoch, as lists of places: random, but each of similar source and target lengths.
+
+    A random permutation is cut into pools of `pool` batches; a pool is sorted by length and cut into batches, whose
+    order is then random. A pure function of its arguments, so that training resumes within an epoch by counting.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths)).tolist()
+    batches: list[list[int]] = []
+    for start in range(0, len(order), pool * batch_size):
+        chunk = sorted(order[start : start + pool * batch_size], key=lambda place: lengths[place])
+        batches += [chunk[first : first + batch_size] for first in range(0, len(chunk), batch_size)]
+    random.shuffle(batches)
+    return batches
