@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -78,7 +78,7 @@ def main() -> None:
         sys.exit(code)
 
 
-def fail(message: str, code: int = 2) -> None:
+def fail(message: str, code: int = 2) -> NoReturn:
     """One clear line and the exit code."""
     err.print(f"[bold red]tpn2f:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
     sys.exit(code)
@@ -164,11 +164,17 @@ def train(
     data: DataOption = None,
 ) -> None:
     """Train a model from a config file. Ctrl-C saves; --resume goes on bit for bit."""
+    import torch
+
     from tpn2f.checkpoint import locked
     from tpn2f.config import load_config
     from tpn2f.display import show_training
+    from tpn2f.kernels import keep_memory
     from tpn2f.training import Trainer
 
+    # Sharp softmaxes make numbers so small that a CPU slows down on them; see also `keep_memory`.
+    torch.set_flush_denormal(True)
+    keep_memory()
     setup = load_config(config, settings or [])
     place = folder or Path("runs") / setup.name
     with locked(place):
@@ -186,6 +192,24 @@ def train(
     if not finished:
         command = f"tpn2f train {config} --run {place} --resume"
         err.print(f"saved; go on with: {escape(command)}", soft_wrap=True)
+
+
+@app.command()
+def results(
+    root: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the tables are up to date.")] = False,
+) -> None:
+    """Fill the tables of README.md and docs/results.md from the files in results/."""
+    from tpn2f.results import stale_pages, write_tables
+
+    if check:
+        stale = stale_pages(root)
+        if stale:
+            raise DataError(f"out of date: {', '.join(map(str, stale))}; run `tpn2f results`")
+        out.print("the tables are up to date")
+    else:
+        changed = write_tables(root)
+        out.print("\n".join(f"written: {page}" for page in changed) or "the tables are up to date")
 
 
 @data_app.command("show")

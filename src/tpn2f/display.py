@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def format_value(value: object) -> str:
-    """A value as a person writes it: 0.6, 1,250, [1, 2, 3]."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return json.dumps(value, ensure_ascii=False) if not isinstance(value, tuple) else str(list(value))
+    """A value as a person writes it: 0.6, 1250, [1, 2, 3]."""
     if isinstance(value, int) and value.bit_length() > 64:
         return f"a whole number of {value.bit_length()} bits"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.6g}" if 1e-4 <= abs(value) < 1e6 else f"{value:.6g}"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)
 
 
 def format_step(step: Step) -> str:
@@ -89,11 +90,9 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
                 facts = f"loss {event.loss:.3f}, {event.examples_per_second:.0f} examples/s{best}"
                 progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=facts)
             elif event.kind == "dev":
-                console.print(
-                    f"epoch {event.epoch}  step {event.step:,}  loss {event.loss:.3f}  dev strict {100 * event.dev:.2f} %"
-                    f"{best}  rate {event.rate:.2e}  {trainer.standing.seconds:.0f} s",
-                    soft_wrap=True,
-                )
+                scores = f"loss {event.loss:.3f}, dev strict {100 * event.dev:.2f} %{best}"
+                spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
+                console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
             elif event.kind == "finished":
                 console.print(f"finished: {event.text}", soft_wrap=True)
                 finished = True

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
-from tpn2f.domain import Example, Problem, Signature, run_steps
+from tpn2f.domain import Example, Problem, Signature, Step, run_steps
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
 
@@ -162,8 +162,12 @@ class Arithmetic:
             raise DataError("the problem is empty")
         return Problem(tuple(words), bindings)
 
+    def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
+        """The program worked step by step."""
+        return run_steps(program, _FUNCTIONS, _CONSTANTS | dict(problem.bindings))
+
     def execute(self, program: Program, problem: Problem) -> object:
-        return run_steps(program, _FUNCTIONS, _CONSTANTS | dict(problem.bindings))[-1].result
+        return self.steps(program, problem)[-1].result
 
     def is_solved(self, program: Program, example: Example) -> bool:
         try:
@@ -269,7 +273,7 @@ def _example(template: Phrase, random: Random, name: str) -> Example | None:
     text = re.sub(r"\bn[0-9]\b", lambda _: _numeral(random, whole), text)
     program, problem = Program.from_tree(read_tree(tree)), Arithmetic().read(text)
     try:
-        steps = run_steps(program, _FUNCTIONS, _CONSTANTS | dict(problem.bindings))
+        steps = Arithmetic().steps(program, problem)
     except ExecutionError:
         return None
     # Nobody has fewer than no apples.

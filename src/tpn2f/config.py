@@ -1,0 +1,169 @@
+"""What a run is: frozen dataclasses, read from TOML, changed by `a.b=c`, saved beside every run.
+
+A key that does not exist or has the wrong type is refused with the nearest valid name. Nothing here trains.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tpn2f.errors import ConfigError
+from tpn2f.model.config import ModelConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """What is learned from, and how it is read."""
+
+    domain: str = "mathqa"
+    train: str = "train"
+    """The split that is learned from."""
+    dev: str = "dev"
+    """The split that selects: never a test split."""
+    word_at_least: int = 1
+    """Words rarer than this in training are unknown."""
+    distinct: bool = True
+    """Learn every distinct (text, program) pair once an epoch, weighted by how often it occurs."""
+    weight_power: float = 1.0
+    """A pair that occurs n times has the weight n to this power; 0 makes all pairs equal."""
+    limit: int = 0
+    """Learn from the first so many examples only; 0 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """How it is learned."""
+
+    seed: int = 0
+    epochs: int = 60
+    batch_size: int = 64
+    learning_rate: float = 1.15e-3
+    schedule: Literal["constant", "exponential", "cosine"] = "constant"
+    decay: float = 0.95
+    """The factor an epoch of the exponential schedule."""
+    final_rate: float = 0.02
+    """Where the cosine schedule ends, as a part of the learning rate."""
+    warmup_steps: int = 0
+    """The rate rises linearly over so many steps."""
+    clip: float = 0.0
+    """The largest norm of the gradient; 0 for no clipping."""
+    average: float = 0.0
+    """Decay of the moving average of the weights that is scored and kept; 0 for none."""
+    evaluate_every: int = 1
+    """Score dev after every so many epochs."""
+    evaluate_examples: int = 0
+    """Score so many dev examples for selection, spread evenly over dev; 0 for all."""
+    patience: int = 0
+    """Stop after so many scorings without a better one; 0 for never."""
+    checkpoint_seconds: float = 240.0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A run from end to end."""
+
+    name: str = "run"
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+def load_config(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """A TOML file with `name` and the tables `data`, `model`, `training`; then overrides such as `model.n_roles=40`."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    for override in overrides:
+        _override(values, override)
+    return make_config(values, str(path))
+
+
+def make_config(values: Mapping[str, Any], where: str) -> Config:
+    """A config from nested mappings; what is left out has its default."""
+    return _make(Config, values, where, "")
+
+
+def write_config(config: Config) -> str:
+    """TOML that `load_config` reads back to the same config. None is written by leaving the key out."""
+    lines = [f"name = {_toml(config.name)}"]
+    for table in ("data", "model", "training"):
+        lines += ["", f"[{table}]"]
+        values = asdict(getattr(config, table))
+        lines += [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    key, sign, text = override.partition("=")
+    if not sign or not key.strip():
+        raise ConfigError(f"--set {override!r}: expected key=value, such as training.epochs=10")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a word without quotes is a text
+    *tables, last = key.strip().split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"--set {override!r}: {table} is a value, not a table")
+    values[last] = value
+
+
+def _make(kind: type[T], values: Mapping[str, Any], where: str, prefix: str) -> T:
+    hints = get_type_hints(kind)
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        name = prefix + key
+        if key not in known:
+            raise ConfigError(f"{where}: there is no {name}{_suggest(key, known, prefix)}")
+        hint = hints[key]
+        if is_dataclass(hint):
+            if not isinstance(value, dict):
+                raise ConfigError(f"{where}: {name} is a table, got {value!r}")
+            made[key] = _make(hint, value, where, f"{name}.")  # type: ignore[arg-type]
+        else:
+            made[key] = _fit(value, hint, f"{where}: {name}")
+    try:
+        return kind(**made)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {prefix}{error}") from error
+
+
+def _fit(value: Any, hint: Any, where: str) -> Any:
+    """The value as the annotated type; whole numbers are taken for floats, nothing else is converted."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ConfigError(f"{where} is {value!r}; expected one of {', '.join(map(str, get_args(hint)))}")
+        return value
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not any(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) for kind in kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+        raise ConfigError(f"{where} is {value!r}; expected {expected}")
+    return value
+
+
+def _suggest(key: str, known: set[str], prefix: str) -> str:
+    near = difflib.get_close_matches(key, known, 1, 0.5)
+    return f"; did you mean {prefix}{near[0]}?" if near else f"; there are {', '.join(sorted(known))}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)

@@ -1,0 +1,311 @@
+"""The training loop: teacher forcing, Adam, selection on dev, and checkpoints from which it goes on bit for bit.
+
+`Trainer.run` yields what happens as events and prints nothing. Everything random in a step comes from the seed and the
+step's number, and the order of an epoch from the seed and the epoch's number, so the state to keep is small: weights,
+moments, averages and a few counters. Test splits are never read here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
+from tpn2f.codec import Codec, Weighted, batch_order, distinct
+from tpn2f.config import Config, write_config
+from tpn2f.domain import Domain, Example
+from tpn2f.errors import CheckpointError, DataError
+from tpn2f.evaluation import digest
+from tpn2f.metrics import is_same
+from tpn2f.solver import Solver, make_model, read_setting, setting
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. Kinds: step, dev, saved, note, finished."""
+
+    kind: str
+    step: int = 0
+    steps: int = 0
+    """Of how many."""
+    epoch: int = 0
+    loss: float = math.nan
+    """Mean negative log-likelihood of a program over the epoch so far, in nats."""
+    rate: float = 0.0
+    examples_per_second: float = 0.0
+    seconds_left: float = math.nan
+    dev: float = math.nan
+    """Strict operation accuracy on dev."""
+    best: float = math.nan
+    text: str = ""
+
+
+@dataclass
+class Standing:
+    """Where a training stands: all that is not a tensor."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """Batches done of this epoch."""
+    loss: float = 0.0
+    """Sum over this epoch's examples."""
+    examples: int = 0
+    """Examples done of this epoch."""
+    best: float = -1.0
+    best_epoch: int = 0
+    since_best: int = 0
+    seconds: float = 0.0
+    finished: bool = False
+
+
+class Trainer:
+    """One training run in one directory. `stop` may be set from a signal handler: the run then saves and ends."""
+
+    def __init__(self, config: Config, domain: Domain, run: Path) -> None:
+        self.config, self.domain, self.folder = config, domain, run
+        self.stop = False
+        examples = list(islice(domain.examples(config.data.train), config.data.limit or None))
+        self.dev = _spread(list(domain.examples(config.data.dev)), config.training.evaluate_examples)
+        if not examples or not self.dev:
+            raise DataError(
+                f"{domain.name}: the split {config.data.train if not examples else config.data.dev} is empty"
+            )
+        self.data_digest = digest(examples)
+        self.codec = Codec.build(examples, config.data.word_at_least)
+        self.examples = _weigh(examples, config)
+        self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
+        torch.manual_seed(config.training.seed)
+        self.model = make_model(config, self.codec)
+        self.solver = Solver(domain, self.codec, self.model)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.training.learning_rate)
+        self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
+        self.standing = Standing()
+        self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
+        self.steps = self.batches_an_epoch * config.training.epochs
+
+    def resume(self, force: bool = False) -> str | None:
+        """Goes back to the last good checkpoint of the run directory; None if there is none. Returns a note.
+
+        Refuses a checkpoint of another config or other data, unless forced.
+        """
+        found = read_latest(self.folder / "checkpoints")
+        if found is None:
+            return None
+        checkpoint, note = found
+        where = str(self.folder)
+        config, codec = read_setting(checkpoint, where)
+        if not force:
+            if config != self.config:
+                raise CheckpointError(f"{where} was trained with another config ({_difference(config, self.config)})")
+            if checkpoint.state.get("data_sha256") != self.data_digest or codec != self.codec:
+                raise CheckpointError(f"{where} was trained on other data than {self.config.data.train} holds now")
+        load_weights(self.model, checkpoint.tensors["model"], where)
+        _load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
+        average = checkpoint.tensors.get("average")
+        if average:
+            self.average = [average[name].clone() for name, _ in self.model.named_parameters()]
+        self.standing = Standing(**checkpoint.state["standing"])
+        self._trim_metrics()
+        return note or f"going on after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
+
+    def run(self) -> Iterator[Event]:
+        """Trains to the end, or until `stop`; saves as it goes and at the end."""
+        standing, training = self.standing, self.config.training
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        started, already = time.perf_counter(), standing.seconds
+        saved = started
+        steps_before = standing.step
+        self.model.train()
+        while not standing.finished:
+            order = batch_order(self.lengths, training.batch_size, training.seed, standing.epoch)
+            for places in order[standing.batch :]:
+                self._step([self.examples[place] for place in places])
+                now = time.perf_counter()
+                standing.seconds = already + now - started
+                pace = (now - started) / (standing.step - steps_before)
+                yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
+                if self.stop or now - saved > training.checkpoint_seconds:
+                    saved = time.perf_counter()
+                    yield self._save()
+                if self.stop:
+                    return
+            epoch_loss = standing.loss / standing.examples
+            standing.epoch, standing.batch, standing.loss, standing.examples = standing.epoch + 1, 0, 0.0, 0
+            last = standing.epoch == training.epochs
+            if last or standing.epoch % training.evaluate_every == 0:
+                yield self._evaluate(epoch_loss)
+            patient = not training.patience or standing.since_best < training.patience
+            standing.finished = last or not patient
+            standing.seconds = already + time.perf_counter() - started
+            saved = time.perf_counter()
+            yield self._save()
+        yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
+
+    def _step(self, examples: Sequence[Weighted]) -> None:
+        standing, training = self.standing, self.config.training
+        # Dropout depends on nothing but the seed and the step.
+        torch.manual_seed((training.seed << 32) + standing.step + 1)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(standing.step)
+        loss = self.model.loss(*self.codec.batch(examples))
+        self.optimizer.zero_grad()
+        loss.value.backward()
+        if training.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
+        self.optimizer.step()
+        if training.average:
+            # Young averages forget faster, so that the first weights do not linger.
+            decay = min(training.average, (1 + standing.step) / (10 + standing.step))
+            torch._foreach_lerp_(self.average, [p.detach() for p in self.model.parameters()], 1 - decay)
+        standing.step += 1
+        standing.batch += 1
+        standing.loss += loss.per_example.sum().item()
+        standing.examples += len(examples)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        training = self.config.training
+        warm = min(1.0, (step + 1) / training.warmup_steps) if training.warmup_steps else 1.0
+        if training.schedule == "cosine":
+            fall = 0.5 * (1 + math.cos(math.pi * min(1.0, step / max(self.steps, 1))))
+            warm *= training.final_rate + (1 - training.final_rate) * fall
+        elif training.schedule == "exponential":
+            warm *= training.decay ** (step // self.batches_an_epoch)
+        return training.learning_rate * warm
+
+    def _evaluate(self, epoch_loss: float) -> Event:
+        """Strict operation accuracy on dev of the weights that would be kept; the best are kept."""
+        standing = self.standing
+        weights = [parameter.detach().clone() for parameter in self.model.parameters()]
+        if self.config.training.average:
+            self._put(self.average)
+        predictions = self.solver.predict([example.problem for example in self.dev])
+        right = [is_same(found[0].program, example.program) for found, example in zip(predictions, self.dev)]
+        dev = sum(right) / len(right)
+        standing.since_best += 1
+        if dev > standing.best:
+            standing.best, standing.best_epoch, standing.since_best = dev, standing.epoch, 0
+            write_checkpoint(self.folder / "checkpoints" / "best", self._checkpoint({"model": self.model.state_dict()}))
+        self._put(weights)
+        event = self._event("dev", dev=dev, loss=epoch_loss)
+        record = {"step": event.step, "epoch": event.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": event.rate}
+        with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({**record, "seconds": round(standing.seconds, 1)}) + "\n")
+        return event
+
+    def _put(self, weights: Sequence[Tensor]) -> None:
+        with torch.no_grad():
+            for parameter, tensor in zip(self.model.parameters(), weights):
+                parameter.copy_(tensor)
+
+    def _save(self) -> Event:
+        tensors: dict[str, dict[str, Tensor]] = {
+            "model": self.model.state_dict(),
+            "optimizer": _optimizer_tensors(self.optimizer),
+        }
+        if self.config.training.average:
+            names = [name for name, _ in self.model.named_parameters()]
+            tensors["average"] = dict(zip(names, self.average))
+        rotate_checkpoint(self.folder / "checkpoints", self._checkpoint(tensors))
+        return self._event("saved")
+
+    def _checkpoint(self, tensors: dict[str, dict[str, Tensor]]) -> Checkpoint:
+        state, texts = setting(self.config, self.codec)
+        standing: dict[str, Any] = {name: getattr(self.standing, name) for name in self.standing.__dataclass_fields__}
+        state = {**state, "data_sha256": self.data_digest, "standing": standing}
+        return Checkpoint(tensors, state, {**texts, "config.toml": write_config(self.config)})
+
+    def _event(
+        self,
+        kind: str,
+        loss: float | None = None,
+        dev: float = math.nan,
+        text: str = "",
+        examples_per_second: float = 0.0,
+        pace: float = math.nan,
+    ) -> Event:
+        standing = self.standing
+        return Event(
+            kind,
+            standing.step,
+            self.steps,
+            standing.epoch,
+            loss if loss is not None else standing.loss / max(standing.examples, 1),
+            self.rate(max(standing.step - 1, 0)),
+            examples_per_second,
+            pace * (self.steps - standing.step),
+            dev,
+            standing.best,
+            text,
+        )
+
+    def _trim_metrics(self) -> None:
+        """Drops lines that a killed run wrote after the checkpoint that is gone back to."""
+        path = self.folder / "metrics.jsonl"
+        if path.exists():
+            kept = [
+                line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= self.standing.step
+            ]
+            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def _step_of(line: str) -> float:
+    try:
+        return json.loads(line)["step"]
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+
+
+def _weigh(examples: Sequence[Example], config: Config) -> list[Weighted]:
+    """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
+    if not config.data.distinct:
+        return [Weighted(example, 1.0) for example in examples]
+    pairs = distinct(examples)
+    weights = [weight**config.data.weight_power for _, weight in pairs]
+    mean = sum(weights) / len(weights)
+    return [Weighted(example, weight / mean) for (example, _), weight in zip(pairs, weights)]
+
+
+def _spread(examples: list[Example], count: int) -> list[Example]:
+    """So many of the examples, spread evenly; all of them for 0."""
+    if not count or count >= len(examples):
+        return examples
+    return [examples[place * len(examples) // count] for place in range(count)]
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    return {
+        f"{place}.{name}": torch.as_tensor(value)
+        for place, values in optimizer.state_dict()["state"].items()
+        for name, value in values.items()
+    }
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor] | Any, where: str) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        place, _, name = key.partition(".")
+        state.setdefault(int(place), {})[name] = tensor
+    count = sum(len(group["params"]) for group in optimizer.param_groups)
+    if state and sorted(state) != list(range(count)):
+        raise CheckpointError(f"{where}: the optimiser's state is of another model")
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _difference(old: Config, new: Config) -> str:
+    """The first setting in which two configs differ, in words."""
+    for line, other in zip(write_config(old).splitlines(), write_config(new).splitlines()):
+        if line != other:
+            return f"{line} there, {other} here"
+    return "more settings"

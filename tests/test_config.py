@@ -1,0 +1,85 @@
+"""Configs: TOML in, strict keys and types, the same TOML out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpn2f.config import Config, DataConfig, TrainingConfig, load_config, make_config, write_config
+from tpn2f.errors import ConfigError
+from tpn2f.model import ModelConfig
+
+PRESETS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", PRESETS, ids=lambda path: path.stem)
+def test_every_preset_loads_and_survives_a_round_trip(path, tmp_path):
+    config = load_config(path)
+    assert config.name == path.stem
+    copy = tmp_path / "copy.toml"
+    copy.write_text(write_config(config))
+    assert load_config(copy) == config
+
+
+def test_there_are_presets():
+    assert {path.stem for path in PRESETS} >= {"arithmetic", "mathqa"}
+
+
+@given(st.text(max_size=20), st.floats(0, 0.99), st.integers(1, 99), st.booleans(), st.none() | st.floats(0.1, 2))
+def test_what_is_written_is_read_back(name, dropout, size, distinct, deviation):
+    if "\n" in name or "\r" in name or not name.isprintable():
+        name = "run"
+    config = Config(
+        name,
+        DataConfig(distinct=distinct),
+        ModelConfig(n_roles=size, dropout_words=dropout, dictionary_deviation=deviation),
+        TrainingConfig(seed=size),
+    )
+    import tomllib
+
+    assert make_config(tomllib.loads(write_config(config)), "there") == config
+
+
+def test_overrides_change_one_setting(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('name = "x"\n[training]\nepochs = 3\n')
+    config = load_config(path, ["training.epochs=7", "model.encoder=lstm", "training.learning_rate=1"])
+    assert config.training == replace(TrainingConfig(), epochs=7, learning_rate=1.0)
+    assert config.model.encoder == "lstm"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[model]\nn_role = 5", r"no model\.n_role; did you mean model\.n_roles\?"),
+        ("[trainning]\nepochs = 5", r"no trainning; did you mean training\?"),
+        ("[model]\nzzz = 5", r"no model\.zzz; there are attention, "),
+        ("[model]\nn_roles = 1.5", r"model\.n_roles is 1\.5; expected int"),
+        ("[model]\nn_roles = true", r"model\.n_roles is True; expected int"),
+        ('[model]\nencoder = "gru"', r"model\.encoder is 'gru'; expected one of tpr, lstm"),
+        ("[model]\ndropout_words = 1.5", r"dropout_words is 1\.5; expected from 0 to below 1"),
+        ("[model]\nn_roles = 0", r"n_roles is 0; expected at least 1"),
+        ("model = 3", r"model is a table, got 3"),
+        ("[model", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_reason(tmp_path, text, message):
+    path = tmp_path / "run.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(path)
+
+
+@pytest.mark.parametrize("override", ["epochs", "=3", "name.x=3"])
+def test_a_wrong_override_is_refused(tmp_path, override):
+    path = tmp_path / "run.toml"
+    path.write_text('name = "x"')
+    with pytest.raises(ConfigError, match="--set"):
+        load_config(path, [override])
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read the config"):
+        load_config(tmp_path / "none.toml")

@@ -1,0 +1,93 @@
+"""The solver: text in, worked solution out, honest about what it does not know."""
+
+import pytest
+import torch
+
+from tpn2f.checkpoint import Checkpoint, write_checkpoint
+from tpn2f.codec import Codec
+from tpn2f.config import Config, DataConfig
+from tpn2f.domain import load_domain
+from tpn2f.errors import CheckpointError, DataError
+from tpn2f.model import ModelConfig
+from tpn2f.program import Program
+from tpn2f.search import Candidate
+from tpn2f.solver import Solver, make_model, setting
+
+MODEL = ModelConfig(
+    n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
+)
+CONFIG = Config("tiny", DataConfig("arithmetic"), MODEL)
+
+
+@pytest.fixture(scope="module")
+def solver() -> Solver:
+    domain = load_domain("arithmetic")
+    codec = Codec.build(list(domain.examples("train"))[:200])
+    torch.manual_seed(0)
+    return Solver(domain, codec, make_model(CONFIG, codec).eval())
+
+
+def checkpoint(solver: Solver) -> Checkpoint:
+    state, texts = setting(CONFIG, solver.codec)
+    return Checkpoint({"model": solver.model.state_dict()}, state, texts)
+
+
+def test_a_saved_solver_answers_as_before(solver, tmp_path):
+    write_checkpoint(tmp_path / "best", checkpoint(solver))
+    again = Solver.load(tmp_path / "best")
+    problems = [example.problem for example in list(solver.domain.examples("dev"))[:20]]
+    assert again.predict(problems) == solver.predict(problems)
+
+
+def test_answers_come_in_the_order_of_the_questions(solver):
+    problems = [example.problem for example in list(solver.domain.examples("dev"))[:20]]
+    done: list[int] = []
+    together = solver.predict(problems, batch_size=7, progress=done.append)
+    assert done == [7, 14, 20]
+    assert [c[0].program for c in together] == [solver.predict([problem])[0][0].program for problem in problems]
+
+
+def test_a_solution_is_worked_and_names_unknown_words(solver):
+    problem = solver.domain.read("multiply 6 by 7 zwurbel")
+    right = Candidate(Program.parse("multiply(n0, n1) | square(#0)"), -0.5, -0.5)
+    solution = solver.work(problem, [right])
+    assert solution.value == 1764
+    assert [step.result for step in solution.steps] == [42, 1764]
+    assert solution.error == ""
+    assert "zwurbel" in solution.unknown and "n0" not in solution.unknown
+    assert solution.confidence == pytest.approx(0.6065, abs=1e-4)
+
+
+def test_a_program_that_fails_is_an_error_and_no_exception(solver):
+    problem = solver.domain.read("divide 6 by 0")
+    solution = solver.work(problem, [Candidate(Program.parse("divide(n0, n1)"), -0.5, -0.5)])
+    assert solution.value is None and "step 0, divide(n0, n1)" in solution.error
+    assert solver.work(problem, [Candidate(None, -0.5, -0.5)]).error == "the model wrote no program"
+
+
+def test_solve_reads_and_answers_any_text(solver):
+    solution = solver.solve("What is 3 plus 4?", width=3)
+    assert solution.program is not None
+    assert len(solution.alternatives) == 2
+    with pytest.raises(DataError, match="empty"):
+        solver.solve("  ")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda c: c.texts.pop("words.txt"), r"no vocabulary words\.txt"),
+        (lambda c: c.state.pop("config"), "no 'config'"),
+        (lambda c: c.state["config"]["model"].update(future=1), r"there is no model\.future"),
+        (lambda c: c.state["config"]["model"].update(n_roles=6), "has the shape"),
+        (lambda c: c.tensors.clear(), "has no"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_in_one_line(solver, tmp_path, spoil, message):
+    made = checkpoint(solver)
+    spoiled = Checkpoint(dict(made.tensors), dict(made.state), dict(made.texts))
+    spoil(spoiled)
+    write_checkpoint(tmp_path / "best", spoiled)
+    with pytest.raises((CheckpointError, Exception), match=message) as caught:
+        Solver.load(tmp_path / "best")
+    assert "\n" not in str(caught.value)

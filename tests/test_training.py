@@ -1,0 +1,182 @@
+"""Training: it learns, it stops where it should, and it goes on bit for bit."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tpn2f.checkpoint import read_checkpoint
+from tpn2f.config import Config, DataConfig, TrainingConfig, write_config
+from tpn2f.domain import load_domain
+from tpn2f.errors import CheckpointError
+from tpn2f.model import ModelConfig, systems
+from tpn2f.solver import Solver
+from tpn2f.training import Trainer
+
+MODEL = ModelConfig(
+    n_fillers=12,
+    d_filler=6,
+    n_roles=8,
+    d_role=5,
+    d_word=16,
+    d_symbol=12,
+    d_relation=6,
+    d_argument=6,
+    d_position=4,
+    d_hidden=48,
+    dictionary_deviation=1.0,
+    forget_bias=1.0,
+    embedding_scale=1.0,
+)
+TRAINING = TrainingConfig(
+    epochs=2, batch_size=16, learning_rate=5e-3, schedule="cosine", warmup_steps=5, clip=5.0, average=0.9
+)
+CONFIG = Config("small", DataConfig("arithmetic", limit=160), replace(MODEL, dropout_words=0.2), TRAINING)
+
+
+def make_trainer(folder: Path, config: Config = CONFIG) -> Trainer:
+    trainer = Trainer(config, load_domain("arithmetic"), folder)
+    trainer.dev = trainer.dev[:20]
+    return trainer
+
+
+def assert_same_ends(one: Path, other: Path) -> None:
+    """The same weights, moments, averages, counters and metrics, to the last bit; only times differ."""
+    first, second = (read_checkpoint(run / "checkpoints" / "last") for run in (one, other))
+    for group, tensors in first.tensors.items():
+        assert tensors.keys() == second.tensors[group].keys()
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, second.tensors[group][name]), (group, name)
+    standings = [{**checkpoint.state["standing"], "seconds": 0} for checkpoint in (first, second)]
+    assert standings[0] == standings[1]
+    metrics = [
+        [{**json.loads(line), "seconds": 0} for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for run in (one, other)
+    ]
+    assert metrics[0] == metrics[1]
+
+
+def test_stopping_anywhere_and_going_on_changes_nothing(tmp_path):
+    straight = make_trainer(tmp_path / "straight")
+    assert [event.kind for event in straight.run()][-1] == "finished"
+    for attempt in range(40):
+        trainer = make_trainer(tmp_path / "stopped")
+        assert (trainer.resume() is None) == (attempt == 0)
+        steps = 0
+        for event in trainer.run():
+            steps += event.kind == "step"
+            trainer.stop = steps == 3
+        if trainer.standing.finished:
+            break
+    assert trainer.standing.finished and attempt > 3
+    assert_same_ends(tmp_path / "straight", tmp_path / "stopped")
+
+
+def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path):
+    config = replace(CONFIG, training=replace(TRAINING, epochs=5, evaluate_examples=20, checkpoint_seconds=0.05))
+    path = tmp_path / "small.toml"
+    path.write_text(write_config(config))
+    command = [sys.executable, "-m", "tpn2f", "train", str(path)]
+    subprocess.run([*command, "--run", str(tmp_path / "straight")], check=True, capture_output=True)
+    random = torch.Generator().manual_seed(0)
+    kills = 0
+    while True:
+        process = subprocess.Popen(
+            [*command, "--run", str(tmp_path / "killed"), "--resume"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        last = tmp_path / "killed" / "checkpoints" / "last" / "state.json"
+        before = last.stat().st_mtime_ns if last.exists() else 0
+        if kills < 5:
+            # Wait until it has saved something new, then a random moment more.
+            while process.poll() is None and (not last.exists() or last.stat().st_mtime_ns == before):
+                time.sleep(0.01)
+            time.sleep(float(torch.rand((), generator=random)) * 0.3)
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        _, errors = process.communicate(timeout=120)
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, errors.decode()
+    assert kills == 5
+    assert_same_ends(tmp_path / "straight", tmp_path / "killed")
+
+
+def test_sigterm_saves_and_says_how_to_go_on(tmp_path):
+    config = replace(CONFIG, training=replace(TRAINING, epochs=500))
+    path = tmp_path / "small.toml"
+    path.write_text(write_config(config))
+    command = [sys.executable, "-m", "tpn2f", "train", str(path), "--run", str(tmp_path / "run")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while process.poll() is None and not (tmp_path / "run" / "config.toml").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors.decode()
+    assert b"--resume" in errors
+    assert read_checkpoint(tmp_path / "run" / "checkpoints" / "last").state["standing"]["step"] > 0
+    again = subprocess.run(command, capture_output=True, check=False)
+    assert again.returncode == 2
+    assert b"already holds a training" in again.stderr and b"Traceback" not in again.stderr
+
+
+def test_another_config_or_other_data_is_refused(tmp_path):
+    trainer = make_trainer(tmp_path)
+    for _ in trainer.run():
+        trainer.stop = True
+    other = make_trainer(tmp_path, replace(CONFIG, training=replace(TRAINING, clip=1.0)))
+    with pytest.raises(CheckpointError, match=r"clip = 5\.0 there, clip = 1\.0 here"):
+        other.resume()
+    assert other.resume(force=True) is not None
+    less = make_trainer(tmp_path, CONFIG)
+    less.data_digest = "0"
+    with pytest.raises(CheckpointError, match="other data"):
+        less.resume()
+
+
+@pytest.mark.parametrize("system", systems)
+def test_twenty_examples_are_learned_by_heart(tmp_path, system):
+    training = TrainingConfig(epochs=400, batch_size=10, learning_rate=5e-3, clip=5.0, evaluate_every=10)
+    model = replace(MODEL, **systems[system])
+    trainer = make_trainer(tmp_path, Config("by-heart", DataConfig("arithmetic", limit=20), model, training))
+    trainer.dev = [weighted.example for weighted in trainer.examples]
+    for event in trainer.run():
+        trainer.stop = event.best == 1.0
+    assert trainer.standing.best == 1.0
+
+
+def test_the_kept_model_is_the_one_that_dev_chose(tmp_path):
+    trainer = make_trainer(tmp_path, replace(CONFIG, training=replace(TRAINING, epochs=4)))
+    scores = [event.dev for event in trainer.run() if event.kind == "dev"]
+    assert trainer.standing.best == max(scores)
+    solver = Solver.load(tmp_path)
+    found = solver.predict([example.problem for example in trainer.dev])
+    right = [candidates[0].program == example.program for candidates, example in zip(found, trainer.dev)]
+    assert sum(right) / len(right) == max(scores)
+
+
+def test_patience_ends_a_training(tmp_path):
+    config = replace(CONFIG, training=replace(TRAINING, epochs=50, learning_rate=1e-9, patience=2, average=0.0))
+    trainer = make_trainer(tmp_path, config)
+    events = list(trainer.run())
+    assert events[-1].kind == "finished"
+    assert trainer.standing.epoch == 3
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"), [("constant", [1, 1, 1]), ("exponential", [1, 0.95, 0.95**2]), ("cosine", [1, 0.5, 0.0])]
+)
+def test_schedules(tmp_path, schedule, expected):
+    training = TrainingConfig(epochs=2, learning_rate=1.0, schedule=schedule, final_rate=0.0)
+    trainer = make_trainer(tmp_path, replace(CONFIG, training=training))
+    places = [0, trainer.batches_an_epoch, 2 * trainer.batches_an_epoch]
+    assert [trainer.rate(place) for place in places] == pytest.approx(expected)
+    warm = replace(CONFIG, training=replace(training, warmup_steps=10, schedule="constant"))
+    trainer = make_trainer(tmp_path, warm)
+    assert [trainer.rate(step) for step in (0, 4, 9, 50)] == pytest.approx([0.1, 0.5, 1.0, 1.0])
