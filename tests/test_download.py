@@ -18,8 +18,9 @@ import pytest
 
 from tpn2f import download
 from tpn2f.domain import data_folder
-from tpn2f.download import Member, Original, fetch, target_folder
+from tpn2f.download import fetch, target_folder
 from tpn2f.errors import DataError
+from tpn2f.originals import Member, Original
 
 
 def sha256(content: bytes) -> str:

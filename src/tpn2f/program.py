@@ -247,15 +247,7 @@ def _tuples_of_tree(tree: Tree | list) -> list[RelationalTuple]:
         raise ProgramSyntaxError(f"the tree is the lone word {tree!r}; expected a call")
     tuples: list[RelationalTuple] = []
     # Each frame is a call being read: its node, the next child, and the arguments that its children became.
-    frames: list[tuple[Sequence, Iterator, list[str]]] = []
-
-    def enter(node: object) -> None:
-        call = _check_call(node)
-        if len(frames) == MAX_DEPTH:
-            raise ProgramSyntaxError(f"the tree is deeper than {MAX_DEPTH}")
-        frames.append((call, iter(call[1:]), []))
-
-    enter(tree)
+    frames = [_frame(tree)]
     while frames:
         node, children, arguments = frames[-1]
         child = next(children, _CLOSE)
@@ -270,9 +262,16 @@ def _tuples_of_tree(tree: Tree | list) -> list[RelationalTuple]:
             if reference(child) is not None:
                 raise ProgramSyntaxError(f"the leaf {child} is a reference; a tree has none")
             arguments.append(child)
+        elif len(frames) == MAX_DEPTH:
+            raise ProgramSyntaxError(f"the tree is deeper than {MAX_DEPTH}")
         else:
-            enter(child)
+            frames.append(_frame(child))
     return tuples
+
+
+def _frame(node: object) -> tuple[Sequence, Iterator, list[str]]:
+    call = _check_call(node)
+    return call, iter(call[1:]), []
 
 
 def _check_call(node: object) -> Sequence:

@@ -1,0 +1,142 @@
+"""The tables of README and docs, made from the files in `results/` that commands wrote. No number is typed by hand.
+
+A page has the tables between two comments, `<!-- results: NAME -->` and `<!-- end -->`; `write_tables` fills them and
+`stale_pages` says which are not up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpn2f.errors import DataError
+
+PAGES = ("README.md", "docs/results.md")
+
+# Table 1 and 2 of the paper, for comparison. Execution is by the published scorer.
+PAPER = {
+    "mathqa": (
+        ("SEQ2PROG-orig (paper)", 59.4, 51.9),
+        ("SEQ2PROG-best (paper)", 66.97, 54.0),
+        ("LSTM2TP (paper)", 68.21, 54.61),
+        ("TP2LSTM (paper)", 68.84, 54.61),
+        ("TP-N2F (paper)", 71.89, 55.95),
+    ),
+}
+
+
+def write_tables(root: Path) -> list[Path]:
+    """Fills the tables of all pages; the pages that changed."""
+    changed = []
+    for page, text, filled in _pages(root):
+        if text != filled:
+            page.write_text(filled, encoding="utf-8")
+            changed.append(page)
+    return changed
+
+
+def stale_pages(root: Path) -> list[Path]:
+    """The pages whose tables differ from what `results/` says."""
+    return [page for page, text, filled in _pages(root) if text != filled]
+
+
+def _pages(root: Path) -> list[tuple[Path, str, str]]:
+    found = []
+    for name in PAGES:
+        page = root / name
+        if page.is_file():
+            text = page.read_text(encoding="utf-8")
+            found.append((page, text, _MARK.sub(lambda match: _fill(match, root / "results"), text)))
+    if not found:
+        raise DataError(f"{root} has none of the pages {', '.join(PAGES)}")
+    return found
+
+
+_MARK = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _fill(match: re.Match[str], folder: Path) -> str:
+    name = match[2]
+    if name not in TABLES:
+        raise DataError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+    return f"{match[1]}{TABLES[name](folder)}\n{match[3]}"
+
+
+def _load(folder: Path, name: str) -> dict[str, Any]:
+    path = folder / name
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"the table needs {path}: {error}") from error
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|---" + "|---:" * (len(rows[0]) - 1) + "|")
+    return "\n".join(lines)
+
+
+def _percent(estimate: Mapping[str, float]) -> str:
+    low, high = 100 * estimate["low"], 100 * estimate["high"]
+    return f"{100 * estimate['value']:.2f} ({low:.1f}-{high:.1f})"
+
+
+def _reports(folder: Path, prefix: str) -> list[dict[str, Any]]:
+    """The reports of one data set and split, worst strict accuracy first."""
+    reports = [_load(folder, path.name) for path in sorted(folder.glob(f"{prefix}-*.json"))]
+    if not reports:
+        raise DataError(f"{folder} has no {prefix}-*.json")
+    return sorted(reports, key=lambda report: report["groups"][0]["metrics"]["strict"]["value"])
+
+
+def _metric(report: Mapping[str, Any], group: str, metric: str) -> str:
+    for part in report["groups"]:
+        if part["name"] == group and metric in part["metrics"]:
+            return _percent(part["metrics"][metric])
+    return ""
+
+
+def _mathqa(folder: Path) -> str:
+    rows = [["MathQA test", "strict", "strict, unseen templates", "by value", "nearest option", "published scorer"]]
+    for name, operations, execution in PAPER["mathqa"]:
+        rows.append([name, f"{operations:.2f}", "", "", "", f"{execution:.2f}"])
+    for report in _reports(folder, "mathqa-test"):
+        cells = [_metric(report, "all", metric) for metric in ("value", "nearest_option", "published")]
+        unseen = _metric(report, "template unseen in train and dev", "strict")
+        rows.append([report["facts"]["system"], _metric(report, "all", "strict"), unseen, *cells])
+    return _markdown(rows)
+
+
+def _algolisp(folder: Path) -> str:
+    rows = [["AlgoLisp test", "Acc", "50p-Acc", "M-Acc", "Acc, cleaned", "50p-Acc, cleaned", "M-Acc, cleaned"]]
+    for report in _reports(folder, "algolisp-test"):
+        cells = [_metric(report, group, metric) for group in ("all", "cleaned") for metric in ("acc", "acc50", "m_acc")]
+        rows.append([report["facts"]["system"], *cells])
+    return _markdown(rows)
+
+
+def _groups(prefix: str) -> Callable[[Path], str]:
+    """Every group and metric of every report of a data set: by template and by length."""
+
+    def table(folder: Path) -> str:
+        pieces = []
+        for report in _reports(folder, prefix):
+            metrics = list(report["groups"][0]["metrics"])
+            rows = [[f"{report['facts']['system']}", "n", *metrics]]
+            for group in report["groups"]:
+                rows.append([group["name"], f"{group['count']:,}", *(_percent(group["metrics"][m]) for m in metrics)])
+            pieces.append(_markdown(rows))
+        return "\n\n".join(pieces)
+
+    return table
+
+
+TABLES: dict[str, Callable[[Path], str]] = {
+    "mathqa": _mathqa,
+    "algolisp": _algolisp,
+    "mathqa-groups": _groups("mathqa-test"),
+    "algolisp-groups": _groups("algolisp-test"),
+}

@@ -1,0 +1,99 @@
+"""What the tests share: where the data is, examples that are read once a process, and calm settings for hypothesis."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from jaxtyping import config
+
+from tpn2f.domain import Example, data_folder
+from tpn2f.domains.arithmetic import Arithmetic
+from tpn2f.domains.mathqa import MathQA
+from tpn2f.errors import DataError
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FILES = {"mathqa": "dev.json", "algolisp": "metaset3.dev.jsonl*"}
+"""A file that a folder must hold to be the data set."""
+
+# The same cases on every machine, and no limit of time: what a test takes says nothing about what is right.
+settings.register_profile("calm", deadline=None, derandomize=True)
+settings.load_profile("calm")
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Without the checks of every call's types, which make tens of thousands of records nine times slower to read."""
+    before = config.jaxtyping_disable
+    config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        config.update("jaxtyping_disable", before)
+
+
+@cache
+def find_data(name: str) -> Path | str:
+    """The folder of a data set, as seen from the repository, or the reason why it is not there."""
+    with contextlib.chdir(REPOSITORY):
+        try:
+            folder = data_folder(name).resolve()
+        except DataError as error:
+            return str(error)
+    return folder if any(folder.glob(FILES[name])) else f"no {FILES[name]} in {folder}"
+
+
+def _found(name: str) -> Path:
+    found = find_data(name)
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+@pytest.fixture(scope="session")
+def mathqa_data() -> Path:
+    """The folder of MathQA."""
+    return _found("mathqa")
+
+
+@pytest.fixture(scope="session")
+def algolisp_data() -> Path:
+    """The folder of AlgoLisp."""
+    return _found("algolisp")
+
+
+@pytest.fixture(scope="session")
+def mathqa_examples(mathqa_data: Path) -> Callable[[str], list[Example]]:
+    """The examples of a split of MathQA, read once a process."""
+    domain = MathQA(mathqa_data)
+
+    @cache
+    def read(split: str) -> list[Example]:
+        with unchecked():
+            return list(domain.examples(split))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def arithmetic_examples() -> Callable[[str], list[Example]]:
+    """The examples of a split of Arithmetic, made once a process."""
+    with unchecked():
+        made = {split: list(Arithmetic().examples(split)) for split in Arithmetic.splits}
+    return lambda split: made[split]
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, from which no data can be found."""
+    inner = tmp_path / "work" / "here"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    monkeypatch.delenv("TPN2F_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "cache"))
+    return inner

@@ -1,0 +1,180 @@
+"""The layer rule, read from the source: who may import whom, what no module may call, and how long a module may be."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "tpn2f"
+PATHS = sorted(path for path in SOURCE.rglob("*.py"))
+NAMES = [".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__") for path in PATHS]
+MODULES = dict(zip(NAMES, PATHS))
+
+# From the ground to the roof: a room imports from the rooms before it only. Text and symbols first, then tensors, then
+# what stands between, then the edges. The domains are in no room: they stand on `domain` and are loaded by name.
+ROOMS = (
+    *("errors", "program", "vocabulary", "domain", "metrics"),
+    *("tpr", "kernels", "model"),
+    *("codec", "config", "search", "checkpoint", "solver"),
+    *("retrieval", "evaluation", "training", "results", "explain", "doctor", "originals", "download"),
+    *("plots", "display", "demo", "web", "cli", "__main__"),
+)
+SYMBOLS = {
+    *("errors", "program", "vocabulary", "domain", "metrics", "retrieval", "doctor", "originals"),
+    *("download", "display", "demo"),
+}
+TENSORS = {"tpr", "kernels", "model"}
+MAX_LINES = 400
+
+
+def room(name: str) -> str:
+    return name.partition(".")[0]
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+def imports(name: str) -> set[str]:
+    """Everything that a module imports at any place, by full name, but for what only type checkers see."""
+    found: set[str] = set()
+    for node in walk(tree(name)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: imports name the package"
+            # `from tpn2f.domains import lisp` names a module only together with its last word.
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from walk(child)
+
+
+def imported_modules(name: str) -> set[str]:
+    """The modules of the package that a module imports, without `tpn2f.`."""
+    found = set()
+    for full in imports(name):
+        if full.startswith("tpn2f."):
+            inner = full.removeprefix("tpn2f.")
+            found.add(inner if inner in MODULES else inner.rpartition(".")[0] or inner)
+    return found
+
+
+def libraries(name: str) -> set[str]:
+    return {full.partition(".")[0] for full in imports(name)}
+
+
+def test_every_module_has_its_room() -> None:
+    for name in NAMES:
+        assert name == "__init__" or room(name) in (*ROOMS, "domains"), f"{name} has no room: give it one in ROOMS"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if room(name) not in ("domains", "__init__")])
+def test_imports_point_one_way(name: str) -> None:
+    for other in imported_modules(name):
+        if room(other) != room(name):
+            assert room(other) in ROOMS, f"{name} imports {other}"
+            assert ROOMS.index(room(other)) < ROOMS.index(room(name)), f"{name} imports {other}, which is above it"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if room(name) in SYMBOLS | {"domains"}])
+def test_symbols_know_no_tensors(name: str) -> None:
+    assert not libraries(name) & {"torch", "safetensors", "jaxtyping"}
+    assert not {room(other) for other in imported_modules(name)} & (TENSORS | {"codec", "search", "checkpoint"})
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if room(name) in TENSORS])
+def test_tensors_know_no_symbols(name: str) -> None:
+    assert {room(other) for other in imported_modules(name)} <= TENSORS | {"errors"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_domains_are_imported_by_nobody_but_their_own_files(name: str) -> None:
+    """A domain may be cut into files that share its name: mathqa and mathqa_options, lisp and lisp_scalars."""
+    for other in imported_modules(name):
+        if room(other) == "domains" and other != "domains":
+            assert room(name) == "domains", f"{name} imports {other}; domains are loaded by name"
+            own, theirs = (module.removeprefix("domains.").partition("_")[0] for module in (name, other))
+            assert theirs == own or (own, theirs) == ("algolisp", "lisp"), f"{name} imports {other}"
+
+
+def test_matplotlib_has_one_door() -> None:
+    assert [name for name in NAMES if "matplotlib" in libraries(name) and name != "plots"] == []
+
+
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_evaluated_or_unpickled(name: str) -> None:
+    assert not libraries(name) & FORBIDDEN_MODULES
+    for node in ast.walk(tree(name)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called not in FORBIDDEN_CALLS, f"{name}, line {node.lineno}: {called}"
+            assert called not in ("torch.load", "torch.save", "np.load", "numpy.load"), f"{name}, line {node.lineno}"
+
+
+# The one place where a person's own words name an attribute: the class in `file.py:Name`.
+ALLOWED_GETATTR = {("domain", "_load_class")}
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if room(n) in SYMBOLS | {"domains", "codec", "search", "evaluation"}]
+)
+def test_no_attribute_is_named_by_a_models_output(name: str) -> None:
+    for function in ast.walk(tree(name)):
+        if not isinstance(function, ast.FunctionDef) or (name, function.name) in ALLOWED_GETATTR:
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "operator.attrgetter"):
+                constant = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+                assert constant, f"{name}, line {node.lineno}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_module_is_short_and_says_what_it_is(name: str) -> None:
+    text = MODULES[name].read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= MAX_LINES
+    assert ast.get_docstring(tree(name))
+
+
+def test_no_module_is_called_after_nothing() -> None:
+    assert not {name.rpartition(".")[2] for name in NAMES} & {
+        "utils",
+        "util",
+        "helpers",
+        "common",
+        "base",
+        "manager",
+        "misc",
+    }
+
+
+def test_library_code_never_prints() -> None:
+    for name in NAMES:
+        calls = [node for node in ast.walk(tree(name)) if isinstance(node, ast.Call)]
+        assert not [call.lineno for call in calls if ast.unparse(call.func) == "print"], name
+
+
+@pytest.mark.parametrize(
+    "module", ["tpn2f", "tpn2f.cli", "tpn2f.domains.mathqa", "tpn2f.metrics", "tpn2f.domains.algolisp"]
+)
+def test_symbols_can_be_used_without_loading_torch(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('torch is loaded' if 'torch' in sys.modules else 0)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,298 @@
+"""The command line: help that reads well, results, and one clear line for everything that a user can get wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import typer
+
+from test_mathqa import DAMAGED, RECORD, write
+from tpn2f import cli
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def tpn2f(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nowhere: Path) -> Run:
+    """Runs a command as the shell would, in an empty folder without data."""
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["tpn2f", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as leaving:
+            code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
+
+
+def commands(group: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every command with the words that call it, groups before their members."""
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, (*path, name))
+
+
+COMMANDS = list(commands(typer.main.get_command(cli.app)))
+
+
+def assert_fails(outcome: Outcome, *expected: str) -> None:
+    """One line on standard error that says what is wrong, nothing on standard output, exit code 2."""
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.endswith("\n") and outcome.err.count("\n") == 1, outcome.err
+    assert outcome.err.startswith("tpn2f: ")
+    for text in expected:
+        assert text in outcome.err
+
+
+# Help
+
+
+def test_these_commands_exist() -> None:
+    names = {" ".join(path) for path, _ in COMMANDS}
+    assert {"version", "run", "demo", "evaluate", "data", "data show", "data check", "data get"} <= names
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_help_reads_well(tpn2f: Run, path: tuple[str, ...], command) -> None:
+    first = (command.help or "").strip().splitlines()[0]
+    assert first.endswith((".", ":")) and first[0].isupper() and len(first) > 20
+    outcome = tpn2f(*path, "--help")
+    assert outcome.code == 0 and outcome.err == ""
+    assert "Usage: tpn2f" in outcome.out and first[:40] in outcome.out
+    for parameter in command.params:
+        if parameter.name != "help":
+            assert parameter.help and parameter.help[0].isupper() | parameter.help.startswith("math"), parameter.name
+
+
+def test_no_arguments_show_help(tpn2f: Run) -> None:
+    outcome = tpn2f()
+    assert "Usage: tpn2f" in outcome.out + outcome.err
+
+
+# Errors
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with train and dev of MathQA, one record each, and files that are wrong in several ways."""
+    folder = tmp_path / "mathqa"
+    write(folder, [RECORD], "train")
+    write(folder, [RECORD], "dev")
+    write(folder, "[]", "test")
+    write(folder, "[{", "challenge_test")
+    (folder / "empty.jsonl").write_text("")
+    (folder / "wrong.jsonl").write_text("{}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("data show mathqa", ["no data for mathqa: looked in", "tpn2f data get mathqa", "--data DIR"]),
+        ("data show mathqa --data {data}/absent", ["absent/dev.json does not exist"]),
+        ("data show mathqa --data {data} --split tests", ["no split 'tests'; it has train, dev, test, challenge_test"]),
+        ("data show mathqa --data {data} --split test", ["test.json", "got an empty list"]),
+        ("data show mathqa --data {data} --split challenge_test", ["challenge_test.json is not valid JSON"]),
+        ("data show mathqa --data {data} --start 5", ["mathqa dev has no example 5"]),
+        ("data show mathqua", ["no domain is called 'mathqua'; installed are"]),
+        ("data show absent.py:Name", ["absent.py is not a file"]),
+        ("data check mathqa --data {data}/absent", ["mathqa has no data"]),
+        ("data check mathqa --data {data} --split test", ["got an empty list"]),
+        ("data get letters", ["letters"]),
+        ("evaluate --data {data}/absent", ["absent/dev.json does not exist"]),
+        ("evaluate --data {data} --split tests", ["no split 'tests'"]),
+        ("evaluate --data {data} --system oracle", ["no system is called 'oracle'; there are retrieval, gold, empty"]),
+        ("evaluate --data {data} --predictions {data}/absent", ["absent is not a file"]),
+        ("evaluate --data {data} --predictions {data}/empty.jsonl", ["empty.jsonl is empty"]),
+        ("evaluate --data {data} --predictions {data}/wrong.jsonl", ["wrong.jsonl, line 1: expected a JSON object"]),
+        ("run add(n0,n1", ["position 9: expected ',' or ')'"]),
+        ("run (add", ["position 4: expected 1 closing bracket"]),
+        ("run add(n0,n1) -q 3", ["step 0, add(n0, n1): the problem has no n1 (it has n0)"]),
+        ("run divide(n0,const_0) -q 3", ["the problem has no const_0"]),
+        ("run divide(n0,n1) -q 3_0", ["step 0, divide(n0, n1): division by zero"]),
+        ("run add(n0,n1) -i n0", ["--input 'n0': expected name=value"]),
+        ("run add(n0,n1) -i =3", ["--input '=3': expected name=value"]),
+        ("run add(n0,n1) -i n0=three", ["--input n0: 'three' is not JSON", "texts need quotes"]),
+        ('run add(n0,n1) -i n0="three" -i n1=1', ["n0 is str, not a number"]),
+        ("run add(n0,n1) -d nothing", ["no domain is called 'nothing'"]),
+    ],
+)
+def test_what_a_user_can_get_wrong_is_one_line(tpn2f: Run, data: Path, command: str, expected: list[str]) -> None:
+    words = [word.replace("_", " ") if word == "3_0" else word.format(data=data) for word in command.split()]
+    assert_fails(tpn2f(*words), *expected)
+
+
+def test_deeply_nested_input_is_one_line(tpn2f: Run) -> None:
+    assert_fails(tpn2f("run", "add(n0,n1)", "-i", "n0=" + "[" * 100_000), "is not JSON")
+
+
+def test_a_report_that_cannot_be_written_is_one_line(tpn2f: Run, data: Path) -> None:
+    place = data / "dev.json" / "report.json"
+    outcome = tpn2f("evaluate", "--data", data, "--system", "gold", "--output", place)
+    assert outcome.code == 2
+    assert f"tpn2f: cannot write {place}" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "words", [("frobnicate",), ("evaluate", "--frobnicate"), ("evaluate", "--limit", "-1"), ("run",)]
+)
+def test_wrong_usage_shows_the_usage_and_leaves_with_2(tpn2f: Run, words: tuple[str, ...]) -> None:
+    outcome = tpn2f(*words)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "Usage: tpn2f" in outcome.err and "Traceback" not in outcome.err
+
+
+def test_an_interruption_is_quiet(tpn2f: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load_domain", interrupt)
+    outcome = tpn2f("run", "add(n0,n1)", "-q", "3 and 4")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "tpn2f: stopped\n")
+
+
+# Results
+
+
+def test_version(tpn2f: Run) -> None:
+    assert tpn2f("version").out.startswith("tpn2f 0.")
+
+
+def test_run_shows_the_steps(tpn2f: Run) -> None:
+    outcome = tpn2f("run", "add(n0,n2)|divide(n1,const_100)|divide(#0,#1)", "-q", "20 from 60% of it is 1,088.")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        "  #0  add(n0, n2) = add(20, 1088) = 1108",
+        "  #1  divide(n1, const_100) = divide(60, 100) = 0.6",
+        "  #2  divide(#0, #1) = divide(1108, 0.6) = 1846.67",
+        "  = 1846.67",
+    ]
+
+
+def test_run_takes_values_by_name_and_trees(tpn2f: Run) -> None:
+    outcome = tpn2f("run", "(divide (add n0 n1) const_2)", "-i", "n0=3", "-i", "n1=4")
+    assert outcome.out.splitlines()[-1] == "  = 3.5"
+
+
+def test_run_speaks_other_languages(tpn2f: Run) -> None:
+    program = "(reduce (filter a (lambda1 (== (% arg1 2) 0))) 0 +)"
+    outcome = tpn2f("run", program, "-d", "algolisp", "-i", "a=[3, 8, 12]")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines() == [f"  {program}", "  a = [3, 8, 12]", "  = 20"]
+
+
+@pytest.mark.parametrize("program", ["(partial0 1 +)", "(lambda1 (+ arg1 1))"])
+def test_a_function_as_a_result_is_shown_or_refused(tpn2f: Run, program: str) -> None:
+    outcome = tpn2f("run", program, "-d", "algolisp")
+    assert outcome.code in (0, 2)
+    assert outcome.out if outcome.code == 0 else outcome.err.startswith("tpn2f: ")
+
+
+def test_hostile_programs_are_one_line(tpn2f: Run) -> None:
+    outcome = tpn2f("run", "(pow 1000000000 1000000000)", "-d", "algolisp")
+    assert outcome.code == 2
+    assert outcome.err.startswith("tpn2f: ") and outcome.err.count("\n") == 1
+
+
+def test_evaluate_prints_a_table_and_writes_json(tpn2f: Run, data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "new" / "report.json"
+    outcome = tpn2f("evaluate", "--data", data, "--system", "gold", "--output", place)
+    assert outcome.code == 0
+    assert outcome.out.startswith("mathqa dev: gold\n") and "template seen in train" in outcome.out
+    assert json.loads(place.read_text())["facts"]["split"] == "dev"
+    as_json = tpn2f("evaluate", "--data", data, "--system", "gold", "--json")
+    assert json.loads(as_json.out)["groups"] == json.loads(place.read_text())["groups"]
+
+
+def test_evaluate_scores_a_file(tpn2f: Run, data: Path) -> None:
+    (data / "mine.jsonl").write_text(json.dumps({"program": "multiply(n2, n0)"}) + "\n")
+    outcome = tpn2f("evaluate", "--data", data, "--predictions", data / "mine.jsonl", "--json")
+    metrics = json.loads(outcome.out)["groups"][0]["metrics"]
+    assert (metrics["strict"]["value"], metrics["commutative"]["value"]) == (0.0, 1.0)
+
+
+def test_show_prints_texts_as_they_are(tpn2f: Run, data: Path) -> None:
+    write(data, [{**RECORD, "Problem": "a ratio a:b:c of 3 and :smile: is [bold] 4 [/bold] and 5"}], "dev")
+    outcome = tpn2f("data", "show", "mathqa", "--data", data)
+    assert "dev:0  a ratio a:b:c of 3 and :smile: is [bold] 4 [/bold] and 5" in outcome.out
+    assert "#0  multiply(n0, n2) = multiply(3, 5) = 15" in outcome.out
+    assert "the program gives the answer" in outcome.out, "7.5 is the nearest option"
+
+
+@pytest.mark.usefixtures("arithmetic_examples")
+def test_show_starts_where_it_is_told(tpn2f: Run) -> None:
+    outcome = tpn2f("data", "show", "arithmetic", "--start", 4, "--count", 2)
+    assert "dev:4 " in outcome.out and "dev:5 " in outcome.out and "dev:6 " not in outcome.out
+
+
+def test_check_prints_tables_and_json(tpn2f: Run, data: Path, tmp_path: Path) -> None:
+    outcome = tpn2f("data", "check", "mathqa", "--data", data, "--output", tmp_path / "health.json", "--list")
+    assert outcome.code == 0
+    for text in (
+        "mathqa: what is there",
+        "what leaks",
+        "dev in train",
+        "not there: test: ",
+        "not there: challenge_test: ",
+    ):
+        assert text in outcome.out
+    as_json = tpn2f("data", "check", "mathqa", "--data", data, "--json")
+    assert json.loads(as_json.out) == json.loads((tmp_path / "health.json").read_text())
+
+
+def test_records_that_were_left_out_are_no_secret(tpn2f: Run, data: Path) -> None:
+    write(data, [*(record for record, _ in DAMAGED), RECORD], "dev")
+    check = tpn2f("data", "check", "mathqa", "--data", data, "--split", "dev")
+    assert check.out.count("left out: dev.json, record ") == len(DAMAGED)
+    for command in (("data", "show", "mathqa"), ("evaluate", "--system", "gold")):
+        outcome = tpn2f(*command, "--data", data)
+        assert outcome.code == 0
+        assert outcome.err.count("left out: dev.json, record ") == 3
+        assert f"left out: {len(DAMAGED) - 3} more records of dev" in outcome.err
+
+
+def test_ids_of_doubtful_records_are_listed(tpn2f: Run, data: Path) -> None:
+    write(data, [RECORD, {**RECORD, "correct": "e"}], "dev")
+    outcome = tpn2f("data", "check", "mathqa", "--data", data, "--split", "dev", "--list")
+    assert "dev, the gold option is not a number: dev:1" in outcome.out
+
+
+def test_the_demo_runs(tpn2f: Run) -> None:
+    outcome = tpn2f("demo")
+    assert outcome.code == 0, outcome.err
+    for text in ("= 180", "= 792", "= 720", "= 40", "(pow 1000000000 1000000000)"):
+        assert text in outcome.out
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "tpn2f"], [str(Path(sys.executable).parent / "tpn2f")]])
+def test_the_program_runs_from_a_shell(command: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*command, "run", "add(n0,n1)", "-q", "3 and 4"], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("= 7\n")
+    failed = subprocess.run([*command, "run", "add(n0"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert failed.returncode == 2 and failed.stdout == "" and failed.stderr.count("\n") == 1

@@ -1,0 +1,195 @@
+"""Evaluation: systems without weights, prediction files, the splits a model may have seen, and the facts kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from conftest import unchecked
+from test_mathqa import DAMAGED, RECORD, write
+from tpn2f.domain import Example
+from tpn2f.domains.arithmetic import Arithmetic
+from tpn2f.domains.mathqa import MathQA
+from tpn2f.errors import DataError
+from tpn2f.evaluation import (
+    SYSTEMS,
+    digest,
+    evaluate_file,
+    evaluate_system,
+    known_splits,
+    read_predictions,
+    training_split,
+    write_predictions,
+)
+from tpn2f.program import Program
+
+DOMAIN = Arithmetic()
+
+
+class WithoutTrain(Arithmetic):
+    """A domain that has to do without its training file."""
+
+    splits = ("train", "dev", "test", "dev-train", "dev-valid")
+
+    def examples(self, split: str) -> Iterable[Example]:
+        if split == "train":
+            raise DataError("there is no train")
+        return super().examples({"dev-train": "train", "dev-valid": "dev"}.get(split, split))
+
+
+pytestmark = pytest.mark.usefixtures("arithmetic_examples")
+
+
+@pytest.fixture
+def dev(arithmetic_examples: Callable[[str], list[Example]]) -> list[Example]:
+    return arithmetic_examples("dev")
+
+
+# Systems
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_systems_are_scored(system: str) -> None:
+    with unchecked():
+        report = evaluate_system(DOMAIN, "dev", system)
+    strict = report.whole.metrics["strict"].value
+    assert report.title == f"arithmetic dev: {system}"
+    assert report.whole.count == 300
+    assert strict == {"gold": 1.0, "empty": 0.0}.get(system, strict)
+    if system == "retrieval":
+        seen, unseen = (group.metrics["strict"].value for group in report.groups[1:3])
+        assert 0.3 < strict < 1 and seen > unseen
+
+
+def test_the_facts_name_what_was_scored(dev: list[Example]) -> None:
+    facts = evaluate_system(DOMAIN, "dev", "gold", limit=10).facts
+    assert {key: facts[key] for key in ("domain", "split", "system", "trained_on")} == {
+        "domain": "arithmetic",
+        "split": "dev",
+        "system": "gold",
+        "trained_on": "train",
+    }
+    assert facts["examples_sha256"] == digest(dev[:10])
+
+
+def test_a_limit_takes_the_first_examples() -> None:
+    assert evaluate_system(DOMAIN, "dev", "gold", limit=7).whole.count == 7
+
+
+def test_what_is_not_there_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no system is called 'oracle'; there are retrieval, gold, empty"):
+        evaluate_system(DOMAIN, "dev", "oracle")
+    with pytest.raises(DataError, match="arithmetic has no split 'no'"):
+        evaluate_system(DOMAIN, "no", "gold")
+    with pytest.raises(DataError, match="does not exist"):
+        evaluate_system(MathQA(tmp_path), "dev", "gold")
+
+
+def test_retrieval_learns_from_train_alone() -> None:
+    """Otherwise it would have every program of dev by heart."""
+    with unchecked():
+        report = evaluate_system(DOMAIN, "dev", "retrieval")
+        groups = {group.name: group.metrics["strict"].value for group in report.groups}
+    assert groups["template unseen in train"] < 0.5
+
+
+# Splits
+
+
+def test_the_training_split_is_train_or_its_stand_in(tmp_path: Path) -> None:
+    assert training_split(DOMAIN) == "train"
+    assert training_split(WithoutTrain()) == "dev-train"
+    with pytest.raises(DataError, match=r"train.json does not exist"):
+        training_split(write(tmp_path, [RECORD]))
+
+
+@pytest.mark.parametrize(
+    ("domain", "split", "expected"),
+    [
+        (DOMAIN, "test", ["train", "dev"]),
+        (DOMAIN, "dev", ["train"]),
+        (DOMAIN, "train", ["dev"]),
+        (WithoutTrain(), "test", ["dev-train", "dev-valid"]),
+        (WithoutTrain(), "dev-valid", ["dev-train"]),
+    ],
+)
+def test_what_a_model_may_have_seen(domain: Arithmetic, split: str, expected: list[str]) -> None:
+    assert known_splits(domain, split) == expected
+
+
+def test_the_stand_in_is_named_in_the_report() -> None:
+    report = evaluate_system(WithoutTrain(), "test", "gold", limit=50)
+    assert report.facts["trained_on"] == "dev-train"
+    assert "template unseen in dev-train and dev-valid" in {group.name for group in report.groups}
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_records_that_were_left_out_are_still_listed_after_an_evaluation(tmp_path: Path, split: str) -> None:
+    write(tmp_path, [RECORD, *(record for record, _ in DAMAGED)], "train")
+    domain = write(tmp_path, [RECORD, DAMAGED[0][0]], "dev")
+    evaluate_system(domain, split, "gold")
+    assert {name: len(lines) for name, lines in domain.skipped.items()} == {"train": len(DAMAGED), "dev": 1}
+
+
+# Files
+
+
+def test_a_prediction_file_is_scored_like_a_system(tmp_path: Path, dev: list[Example]) -> None:
+    path = tmp_path / "predictions.jsonl"
+    write_predictions(path, dev, [example.program for example in dev])
+    report = evaluate_file(DOMAIN, "dev", path)
+    assert report.whole == evaluate_system(DOMAIN, "dev", "gold").whole
+    assert report.notes == ()
+    assert report.facts["system"] == "predictions.jsonl"
+
+
+def test_predictions_that_are_no_programs_count_as_wrong_and_are_told(tmp_path: Path, dev: list[Example]) -> None:
+    path = tmp_path / "predictions.jsonl"
+    lines = [{"program": str(dev[0].program)}, {"program": None}, {"program": "add(n0"}, {"program": 3}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = evaluate_file(DOMAIN, "dev", path, limit=4)
+    assert report.whole.metrics["strict"].value == 0.25
+    assert report.notes == ("3 predictions are not programs, the first on line 2",)
+
+
+def test_written_predictions_are_read_back(tmp_path: Path, dev: list[Example]) -> None:
+    predictions = [Program.parse('f("a, b")'), None, Program(), Program.parse("été(π)")]
+    write_predictions(tmp_path / "file", dev, predictions)
+    assert read_predictions(tmp_path / "file")[0] == predictions
+    first = json.loads((tmp_path / "file").read_text().splitlines()[0])
+    assert first == {"id": "dev:0", "program": 'f("a, b")'}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("{", "line 1: expected a JSON object with the field `program`"),
+        ('{"program": ""}\n[]\n', "line 2: expected a JSON object"),
+        ('{"program": ""}\n{"answer": 3}\n', "line 2: expected a JSON object"),
+        ('{"program": ""}\n\n', "line 2: expected a JSON object"),
+        ("[" * 100_000, "line 1: expected a JSON object"),
+        ('{"program": ""}\n', "has 1 predictions, but arithmetic dev has 300"),
+    ],
+)
+def test_a_damaged_prediction_file_is_a_data_error(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"predictions\.jsonl") as caught:
+        evaluate_file(DOMAIN, "dev", path)
+    assert message in str(caught.value)
+
+
+def test_a_missing_prediction_file_is_a_data_error(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        with pytest.raises(DataError, match="is not a file"):
+            evaluate_file(DOMAIN, "dev", path)
+
+
+def test_the_digest_tells_texts_and_programs_apart(dev: list[Example]) -> None:
+    digests = {digest(dev), digest(dev[1:]), digest(reversed(dev)), digest([])}
+    assert len(digests) == 4
+    assert digest(dev) == digest(Arithmetic().examples("dev"))
