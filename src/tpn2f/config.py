@@ -46,6 +46,8 @@ class TrainingConfig:
     epochs: int = 60
     batch_size: int = 64
     learning_rate: float = 1.15e-3
+    recurrent_rate: float = 1.0
+    """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"
     decay: float = 0.95
     """The factor an epoch of the exponential schedule."""

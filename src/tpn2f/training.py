@@ -87,7 +87,7 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec)
         self.solver = Solver(domain, self.codec, self.model)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.training.learning_rate)
+        self.optimizer = torch.optim.Adam(_rate_groups(self.model, config.training.recurrent_rate), fused=True)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
         self.standing = Standing()
         self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
@@ -157,7 +157,7 @@ class Trainer:
         # Dropout depends on nothing but the seed and the step.
         torch.manual_seed((training.seed << 32) + standing.step + 1)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate(standing.step)
+            group["lr"] = group["factor"] * self.rate(standing.step)
         loss = self.model.loss(*self.codec.batch(examples))
         self.optimizer.zero_grad()
         loss.value.backward()
@@ -282,6 +282,14 @@ def _spread(examples: list[Example], count: int) -> list[Example]:
     if not count or count >= len(examples):
         return examples
     return [examples[place * len(examples) // count] for place in range(count)]
+
+
+def _rate_groups(model: torch.nn.Module, recurrent_rate: float) -> list[dict[str, Any]]:
+    """The parameters in two groups: recurrent weights with a rate of their own, and the rest."""
+    recurrent = [p for name, p in model.named_parameters() if "recurrent" in name or "weight_hh" in name]
+    ids = {id(parameter) for parameter in recurrent}
+    others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
+    return [{"params": others, "factor": 1.0}, {"params": recurrent, "factor": recurrent_rate}]
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
