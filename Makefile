@@ -30,7 +30,10 @@ check: $(INSTALLED) ## lint, format, types
 	$(BIN)/pyright
 
 bench: $(INSTALLED) ## run the benchmarks, one after another
-	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
+	@set -e; for name in training decoding scaling interpreter learning; do \
+	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
+	@set -e; for language in mathqa algolisp; do echo "== fuzz $$language"; $(BIN)/python benchmarks/fuzz.py $$language; done
+	@$(BIN)/tpn2f results
 
 clean: ## remove .venv and what tools leave behind
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist

@@ -10,6 +10,7 @@ no data). Exits with 1 at an exception of another kind, or at a program that tak
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import resource
 import sys
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 from tpn2f.domain import ANY, Domain, Example, Problem, load_domain
@@ -217,6 +219,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", help="the folder of the data; the usual places if it is not given")
+    parser.add_argument("--out", type=Path, help="where the findings go; default: results/fuzz_LANGUAGE.json")
     options = parser.parse_args()
 
     domain = load_domain(options.language, options.data)
@@ -244,6 +247,19 @@ def main() -> int:
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"memory {after / 1024:,.0f} MB at most, {before / 1024:,.0f} MB before the first program")
     print(f"time {time.perf_counter() - start:,.0f} s")
+    result = {
+        "what": f"random and mutated programs of {options.language}; any exception but ExecutionError fails",
+        "programs": options.programs,
+        "seed": options.seed,
+        "values": kinds["a value"],
+        "kinds_of_outcome": len(kinds),
+        "slowest_program_cpu_seconds": round(slowest, 3),
+        "memory_megabytes": round(after / 1024),
+        "memory_megabytes_before": round(before / 1024),
+        "seconds": round(time.perf_counter() - start),
+    }
+    out = options.out or Path(f"results/fuzz_{options.language}.json")
+    out.write_text(json.dumps(result, indent=2) + "\n")
     return 0
 
 

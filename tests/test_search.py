@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 import torch
 
+from conftest import unchecked
 from tpn2f.codec import Codec
 from tpn2f.domain import Domain, Example, Problem, Signature, load_domain
 from tpn2f.model import ModelConfig, build_model, systems
@@ -88,11 +89,13 @@ def assert_allows(grammar: Grammar, codec: Codec, domain: Domain, examples: Sequ
 )
 def test_masks_never_exclude_a_gold_program(name, split, request):
     domain = load_domain(name, None if name == "arithmetic" else request.getfixturevalue(f"{name}_data"))
-    pairs = {(example.problem.words, example.program): example for example in domain.examples(split)}
-    examples = list(pairs.values())
-    # The vocabulary of the split itself, so that every gold program can be spelled; no model is involved.
-    codec = Codec.build(examples)
-    assert_allows(make_grammar(domain, codec, longest=codec.longest), codec, domain, examples)
+    with unchecked():
+        # A mask depends on the program and on the names of its problem only; programs of one length go together.
+        pairs = {(tuple(domain.names(one.problem)), one.program): one for one in domain.examples(split)}
+        examples = sorted(pairs.values(), key=lambda example: len(example.program))
+        # The vocabulary of the split itself, so that every gold program can be spelled; no model is involved.
+        codec = Codec.build(examples)
+        assert_allows(make_grammar(domain, codec, longest=codec.longest), codec, domain, examples)
 
 
 @pytest.mark.parametrize("system", systems)
@@ -206,7 +209,7 @@ def test_problems_do_not_disturb_each_other():
     domain = load_domain("arithmetic")
     examples = list(islice(domain.examples("dev"), 12))
     codec = Codec.build(examples)
-    model = make_model(codec)
+    model = make_model(codec).double()  # these wild weights make a lot of a rounding error
     grammar = make_grammar(domain, codec)
     problems = [example.problem for example in examples]
     names = [domain.names(problem) for problem in problems]

@@ -134,9 +134,40 @@ def _groups(prefix: str) -> Callable[[Path], str]:
     return table
 
 
+def _speed(folder: Path) -> str:
+    training = _load(folder, "benchmark_training.json")
+    decoding = _load(folder, "benchmark_decoding.json")
+    scaling = _load(folder, "benchmark_scaling.json")
+    interpreter = _load(folder, "benchmark_interpreter.json")
+    learning = _load(folder, "benchmark_learning.json")
+    steps = {(row["batches"], row["structure"]): row for row in training["steps"]}
+    decoded = {row["what"]: row for row in decoding["rows"]}
+    rows = [["what", "CPU time", "wall time"]]
+    for name, structure in (("padded to 128", "published, padded to 128"), ("batches trimmed", "published, trimmed")):
+        row = steps["random", structure]
+        cells = [f"{row['times_ours_cpu']:.1f} times faster", f"{row['times_ours_wall']:.1f} times faster"]
+        rows.append([f"training step against the published structure, {name}", *cells])
+    published = decoded["published decoding"]
+    cells = [f"{published[f'times_greedy_{kind}']:.0f} times faster" for kind in ("cpu", "wall")]
+    rows.append(["greedy decoding of 32 problems against the published one", *cells])
+    share = training["encoder"]["share_of_bound"]
+    rows.append(["encoder forward and backward, of what its matrix products alone take", f"{100 * share:.0f} %", ""])
+    growth = scaling["growth_of_time_a_word"]
+    rows.append(
+        ["a word of 120 against a word of 20, whole step", f"{growth['step_microseconds_a_word']:.2f} times", ""]
+    )
+    rate, times = interpreter["runs_a_second_cpu"], interpreter["times_tree_walker"]
+    rows.append(["Lisp tests a second on one core", f"{rate:,.0f} ({times:.1f} times a tree walker)", ""])
+    for row in learning["rows"]:
+        scored = f"{row['strict']['all']:.1f} % after {row['cpu_seconds']:.0f} s"
+        rows.append([f"arithmetic from scratch, strict on test, {row['system']}", scored, ""])
+    return _markdown(rows)
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa": _mathqa,
     "algolisp": _algolisp,
     "mathqa-groups": _groups("mathqa-test"),
     "algolisp-groups": _groups("algolisp-test"),
+    "speed": _speed,
 }
