@@ -121,6 +121,9 @@ def show_health(console: Console, health: Health, list_ids: bool = False) -> Non
     reasons = dict.fromkeys(reason for split in health.splits for reason in split.unsolved)
     for reason in reasons:
         table.add_row(f"  {escape(reason)}", *(f"{len(s.unsolved.get(reason, ())):,}" for s in health.splits))
+    doubts = dict.fromkeys(reason for split in health.splits for reason in split.doubts)
+    for reason in doubts:
+        table.add_row(f"marked: {escape(reason)}", *(f"{len(s.doubts.get(reason, ())):,}" for s in health.splits))
     console.print(table)
     if health.leaks:
         leaks = Table(

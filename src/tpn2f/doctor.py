@@ -39,6 +39,8 @@ class SplitHealth:
     longest_tuples: int
     unsolved: dict[str, list[str]] = field(default_factory=dict)
     """Reason -> ids of the examples whose gold program does not give the gold answer."""
+    doubts: dict[str, list[str]] = field(default_factory=dict)
+    """Reason -> ids of records that the makers of the data marked, where the domain knows of such marks."""
 
     @property
     def solved(self) -> float:
@@ -117,6 +119,7 @@ def _examine_split(
         sum(tuples) / len(tuples),
         max(tuples),
         dict(sorted(unsolved.items(), key=lambda item: -len(item[1]))),
+        domain.doubts(split) if hasattr(domain, "doubts") else {},  # type: ignore[attr-defined]
     )
 
 

@@ -133,10 +133,12 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
     for key in ("config", "n_positions", "longest"):
         if key not in checkpoint.state:
             raise CheckpointError(f"{where}: the checkpoint's state has no {key!r}")
-    vocabularies = []
+    vocabularies: dict[str, Vocabulary] = {}
     for name in VOCABULARIES:
         if f"{name}.txt" not in checkpoint.texts:
             raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
-        vocabularies.append(Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt"))
+        vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
     config = make_config(checkpoint.state["config"], where)
-    return config, Codec(*vocabularies, checkpoint.state["n_positions"], checkpoint.state["longest"])
+    return config, Codec(
+        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
+    )

@@ -167,7 +167,8 @@ class Trainer:
         if training.average:
             # Young averages forget faster, so that the first weights do not linger.
             decay = min(training.average, (1 + standing.step) / (10 + standing.step))
-            torch._foreach_lerp_(self.average, [p.detach() for p in self.model.parameters()], 1 - decay)
+            for average, parameter in zip(self.average, self.model.parameters()):
+                average.lerp_(parameter.detach(), 1 - decay)
         standing.step += 1
         standing.batch += 1
         standing.loss += loss.per_example.sum().item()

@@ -70,6 +70,13 @@ class Answer:
     return_type: str
     template: str = ""
 
+    def __str__(self) -> str:
+        """The first test, and how many there are."""
+        if not self.tests:
+            return f"{self.return_type}, no tests"
+        inputs = ", ".join(f"{name} = {value}" for name, value in self.tests[0].inputs.items())
+        return f"{self.return_type}, {len(self.tests)} tests, the first: {inputs} gives {self.tests[0].output}"
+
 
 class AlgoLisp:
     """The domain. `skip_broken` turns records that cannot be read into entries of `skipped` instead of a DataError."""

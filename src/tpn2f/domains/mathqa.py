@@ -130,6 +130,20 @@ class MathQA:
         hit = near is not None and abs((read_value(near) or 0) - value) <= 0.01 * abs(value)
         return "the program gives another option" if hit else "the program gives none of the options"
 
+    def doubts(self, split: str) -> dict[str, list[str]]:
+        """What is known to be doubtful about a split, from `SPLIT_recovery_flags.jsonl` where there is one: reason to
+        ids. Our train.json is a reconstruction, and its maker wrote down where it may be wrong."""
+        found: dict[str, list[str]] = {}
+        path = data_folder(self.name, self.data) / f"{split}_recovery_flags.jsonl"
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                flags = json.loads(line)
+                for field, reason in flags.items():
+                    # Only what this domain reads; what the options were cut from is a detail of the same doubt.
+                    if field in FIELDS:
+                        found.setdefault(f"{field}: {reason}", []).append(f"{split}:{flags['index']}")
+        return found
+
     def subsets(self, example: Example) -> tuple[str, ...]:
         return ()
 

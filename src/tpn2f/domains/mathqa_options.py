@@ -28,6 +28,12 @@ class Options:
     source: str = ""
     """The string of the data, which the published scorer splits in its own way."""
 
+    def __str__(self) -> str:
+        """`a) 24  b) 120  *c) 625`: the star marks the right one."""
+        return "  ".join(
+            f"{'*' * (letter == self.correct)}{letter}) {text}" for letter, text in zip(LETTERS, self.texts)
+        )
+
     @property
     def values(self) -> tuple[float | None, ...]:
         """The number of each option, where it states one."""
