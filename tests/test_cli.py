@@ -296,3 +296,41 @@ def test_the_program_runs_from_a_shell(command: list[str], tmp_path: Path) -> No
     assert done.stdout.endswith("= 7\n")
     failed = subprocess.run([*command, "run", "add(n0"], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert failed.returncode == 2 and failed.stdout == "" and failed.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that was trained for a moment."""
+    folder = tmp_path_factory.mktemp("runs")
+    sizes = {"n_fillers": 7, "d_filler": 4, "n_roles": 5, "d_role": 3, "d_word": 6, "d_symbol": 5}
+    model = "\n".join(f"{name} = {size}" for name, size in sizes.items())
+    text = f'name = "tiny"\n[data]\ndomain = "arithmetic"\nlimit = 50\n[model]\n{model}\n[training]\nepochs = 1\n'
+    (folder / "tiny.toml").write_text(text)
+    command = [sys.executable, "-m", "tpn2f", "train", str(folder / "tiny.toml"), "--run", str(folder / "tiny")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "finished: best dev" in done.stdout
+    return folder / "tiny"
+
+
+def test_a_trained_model_solves_and_is_scored(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    solved = tpn2f("solve", "What is 3 plus 4 frobs?", "--model", run_directory, "--beam", "2")
+    assert solved.code == 0, solved.err
+    assert "frobs" in solved.out and "confidence" in solved.out and "  or  " in solved.out
+    saved = tmp_path / "predictions.jsonl"
+    scored = tpn2f("evaluate", "--model", run_directory, "--limit", "10", "--save", saved)
+    assert scored.code == 0, scored.err
+    assert "arithmetic dev: tiny (greedy)" in scored.out
+    assert len(saved.read_text().splitlines()) == 10
+
+
+def test_solve_reads_standard_input(tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", ["add 1 and 2\n", "\n", "add 3 and 4\n"])
+    solved = tpn2f("solve", "--model", run_directory)
+    assert solved.code == 0, solved.err
+    assert solved.out.count("confidence") == 2
+
+
+def test_solve_without_a_model_or_a_question_is_one_line(tpn2f: Run, run_directory: Path) -> None:
+    assert_fails(tpn2f("solve", "1 plus 1"), "--model")
+    assert_fails(tpn2f("solve", "", "--model", run_directory), "empty")
+    assert_fails(tpn2f("solve", "1", "--model", run_directory / "nothing"), "no checkpoint")

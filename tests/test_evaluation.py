@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+import torch
 
 from conftest import unchecked
 from test_mathqa import DAMAGED, RECORD, write
+from tpn2f.codec import Codec
+from tpn2f.config import Config
 from tpn2f.domain import Example
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.mathqa import MathQA
@@ -18,13 +21,16 @@ from tpn2f.evaluation import (
     SYSTEMS,
     digest,
     evaluate_file,
+    evaluate_model,
     evaluate_system,
     known_splits,
     read_predictions,
     training_split,
     write_predictions,
 )
+from tpn2f.model import ModelConfig
 from tpn2f.program import Program
+from tpn2f.solver import Solver, make_model
 
 DOMAIN = Arithmetic()
 
@@ -193,3 +199,41 @@ def test_the_digest_tells_texts_and_programs_apart(dev: list[Example]) -> None:
     digests = {digest(dev), digest(dev[1:]), digest(reversed(dev)), digest([])}
     assert len(digests) == 4
     assert digest(dev) == digest(Arithmetic().examples("dev"))
+
+
+@pytest.fixture(scope="module")
+def solver() -> Solver:
+    """A model that has learned nothing."""
+    codec = Codec.build(DOMAIN.examples("train"))
+    torch.manual_seed(0)
+    config = Config(
+        model=ModelConfig(
+            n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
+        )
+    )
+    return Solver(DOMAIN, codec, make_model(config, codec).eval())
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ({}, "greedy"),
+        ({"width": 3}, "beam 3"),
+        ({"masked": False}, "greedy, no masks"),
+        ({"width": 3, "guided": True}, "beam 3, execution-guided"),
+    ],
+)
+def test_a_model_is_scored_and_its_mode_is_named(solver: Solver, tmp_path: Path, options: dict, mode: str) -> None:
+    told: list[tuple[int, int]] = []
+    report, examples, predictions = evaluate_model(
+        solver, "dev", "tiny", limit=20, progress=lambda done, total: told.append((done, total)), **options
+    )
+    assert report.facts["mode"] == mode and f"tiny ({mode})" in report.title
+    assert told[-1] == (20, 20)
+    assert report.whole.count == len(examples) == len(predictions) == 20
+    if mode == "beam 3, execution-guided":
+        assert all(prediction is not None for prediction in predictions)
+    path = tmp_path / "predictions.jsonl"
+    write_predictions(path, examples, predictions)
+    again = evaluate_file(DOMAIN, "dev", path, limit=20)
+    assert again.groups == report.groups

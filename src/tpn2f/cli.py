@@ -47,6 +47,10 @@ DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, ../shared/data, the cache."),
 ]
+ModelOption = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A run directory or a checkpoint, such as runs/arithmetic.")
+]
+WidthOption = Annotated[int, typer.Option("--beam", min=1, max=100, help="Hypotheses of the search; 1 is greedy.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 DomainArgument = Annotated[
     str, typer.Argument(help="The data set's domain: mathqa, algolisp, arithmetic, file.py:Name.")
@@ -125,33 +129,77 @@ def demo() -> None:
 def evaluate(
     domain: DomainOption = "mathqa",
     split: Annotated[str, typer.Option(help="Which examples to score.")] = "dev",
-    system: Annotated[str, typer.Option(help="What answers: retrieval, gold or empty.")] = "retrieval",
+    model: ModelOption = None,
+    width: WidthOption = 1,
+    masks: Annotated[bool, typer.Option(help="Let only well-formed programs out of a model.")] = True,
+    guided: Annotated[bool, typer.Option("--guided", help="Take the best candidate of the beam that runs.")] = False,
+    system: Annotated[str, typer.Option(help="Without a model, what answers: retrieval, gold or empty.")] = "retrieval",
     predictions: Annotated[
         Path | None, typer.Option(help="Score this file instead: one JSON object a line with the field `program`.")
     ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write a model's predictions to this file.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="Score only so many examples; 0 for all.")] = 0,
     output: Annotated[Path | None, typer.Option(help="Also write the report as JSON to this file.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a system, or anybody's prediction file, strictly and in the published way.
+    """Score a model, a system without weights, or anybody's prediction file, strictly and in the published way.
 
     The retrieval baseline answers with the program of the nearest training problem: the floor for every model.
     """
-    from tpn2f.evaluation import evaluate_file, evaluate_system
+    from tpn2f.evaluation import evaluate_file, evaluate_model, evaluate_system, write_predictions
 
-    language = load_domain(domain, data)
     started = time.perf_counter()
-    with _spinner(f"scoring {domain} {split}"):
-        if predictions is not None:
-            report = evaluate_file(language, split, predictions, limit)
+    with _spinner(f"scoring {split}") as update:
+        if model is not None:
+            from tpn2f.solver import Solver
+
+            solver = Solver.load(model, data)
+            language = solver.domain
+            report, examples, programs = evaluate_model(
+                solver,
+                split,
+                model.name,
+                width,
+                masks,
+                guided,
+                limit,
+                lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+            )
+            if save is not None:
+                write_predictions(save, examples, programs)
         else:
-            report = evaluate_system(language, split, system, limit)
+            language = load_domain(domain, data)
+            if predictions is not None:
+                report = evaluate_file(language, split, predictions, limit)
+            else:
+                report = evaluate_system(language, split, system, limit)
     _warn_skipped(language)
-    out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False)
+    out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False, emoji=False)
     if output is not None:
         _write(output, report.to_json())
-        err.print(f"written to {output} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+        err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+
+
+@app.command()
+def solve(
+    question: Annotated[
+        list[str] | None, typer.Argument(help="Questions; without any, one a line from standard input.")
+    ] = None,
+    model: ModelOption = None,
+    width: WidthOption = 1,
+    data: DataOption = None,
+) -> None:
+    """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence."""
+    from tpn2f.display import show_solution
+    from tpn2f.solver import Solver
+
+    if model is None:
+        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled yet")
+    solver = Solver.load(model, data)
+    questions = question or (line.strip() for line in sys.stdin if line.strip())
+    for text in questions:
+        show_solution(out, text, solver.solve(text, width))
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, write_tree
 
 if TYPE_CHECKING:
+    from tpn2f.solver import Solution
     from tpn2f.training import Trainer
 
 
@@ -50,6 +52,31 @@ def show_run(console: Console, domain: Domain, program: Program, question: str, 
         for name, value in problem.bindings.items():
             console.print(f"  {name} = {escape(format_value(value))}", soft_wrap=True)
     console.print(f"  [bold]= {escape(format_value(domain.execute(program, problem)))}[/]", soft_wrap=True)
+
+
+def show_solution(console: Console, question: str, solution: Solution) -> None:
+    """A question, the program that a model wrote for it, what running it gives, and how sure the model is."""
+    console.print(escape(question), soft_wrap=True)
+    if solution.unknown:
+        console.print(
+            f"  [yellow]words that training did not have: {escape(', '.join(solution.unknown))}[/]", soft_wrap=True
+        )
+    if solution.steps:
+        for number, step in enumerate(solution.steps):
+            console.print(f"  #{number}  {escape(format_step(step))}", soft_wrap=True)
+    elif solution.program is not None:
+        console.print(f"  {escape(str(solution.program))}", soft_wrap=True)
+    answer = (
+        f"[bold]= {escape(format_value(solution.value))}[/]"
+        if not solution.error
+        else f"[red]{escape(solution.error)}[/]"
+    )
+    console.print(f"  {answer}  (confidence {solution.confidence:.2f}, not calibrated)", soft_wrap=True)
+    for candidate in solution.alternatives:
+        console.print(
+            f"  or  {escape(str(candidate.program))}  ({math.exp(candidate.log_probability):.2f})", soft_wrap=True
+        )
+    console.print()
 
 
 def show_example(console: Console, domain: Domain, example: Example) -> None:

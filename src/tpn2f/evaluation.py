@@ -1,23 +1,27 @@
 """Scoring a system or a prediction file on a split: collects predictions, hands them to `metrics`, keeps the facts.
 
-Systems without weights are here (gold, empty, retrieval); what a prediction is worth is decided in `metrics.py` and in
-the domain.
+What a prediction is worth is decided in `metrics.py` and in the domain. Scores of different modes (greedy, beam,
+without masks, execution-guided) carry the mode in their name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
 from tpn2f.domain import Domain, Example
-from tpn2f.errors import DataError, ProgramSyntaxError
+from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
+from tpn2f.search import execution_guided
+from tpn2f.solver import Solver
 
 SYSTEMS = ("retrieval", "gold", "empty")
 
@@ -37,6 +41,50 @@ def evaluate_system(domain: Domain, split: str, system: str, limit: int = 0) -> 
     else:
         predictions = [Program()] * len(examples)
     return _score(domain, split, system, examples, predictions)
+
+
+def evaluate_model(
+    solver: Solver,
+    split: str,
+    name: str,
+    width: int = 1,
+    masked: bool = True,
+    guided: bool = False,
+    limit: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Report, list[Example], list[Program | None]]:
+    """Scores a trained model: greedy for a width of 1, else by beam; `guided` takes the best candidate that runs.
+
+    The mode is part of the report's name and facts, so that a guided score is never taken for a plain one.
+    """
+    domain = solver.domain
+    examples = _take(domain, split, limit)
+    started = time.process_time()
+    found = solver.predict(
+        [example.problem for example in examples],
+        width,
+        masked,
+        progress=lambda done: progress(done, len(examples)),
+    )
+    predictions: list[Program | None] = []
+    for example, candidates in zip(examples, found):
+        best = execution_guided(candidates, partial(_runs, domain, example)) if guided else candidates[0]
+        predictions.append(best.program)
+    mode = "greedy" if width == 1 else f"beam {width}"
+    mode += ("" if masked else ", no masks") + (", execution-guided" if guided else "")
+    report = _score(domain, split, f"{name} ({mode})", examples, predictions)
+    facts = {**report.facts, "mode": mode, "decoding_cpu_seconds": round(time.process_time() - started, 1)}
+    wrong = sum(prediction is None for prediction in predictions)
+    notes = (f"{wrong} predictions are not programs",) if wrong else ()
+    return Report(report.title, report.groups, notes, facts), examples, predictions
+
+
+def _runs(domain: Domain, example: Example, program: Program) -> bool:
+    try:
+        domain.execute(program, example.problem)
+    except ExecutionError:
+        return False
+    return True
 
 
 def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Report:

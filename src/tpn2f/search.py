@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import ANY, Problem, Signature
-from tpn2f.model import Model
+from tpn2f.model import Model, State
 from tpn2f.program import Program, reference
 from tpn2f.vocabulary import END, NONE, SPECIALS
 
@@ -179,8 +179,7 @@ def greedy(
     longest: int | None = None,
 ) -> list[Candidate]:
     """The most probable symbol at every step. `names` are what the problems offer, needed with a grammar."""
-    words, word_counts = codec.batch_words(problems)
-    state = model.start(model.encode(words, word_counts))
+    state = _start(model, codec, problems)
     progress = grammar.start(names) if grammar else None
     rows = torch.arange(len(problems))  # which problem a live row belongs to
     written: list[list[int]] = [[] for _ in problems]
@@ -195,9 +194,9 @@ def greedy(
             break
         if len(live) < len(rows):
             rows, symbols = rows[live], symbols[live]
-            state = state.select(live)
+            state = state.select(live.to(_device(model)))
             progress = progress.select(live) if progress else None
-        state = model.feed(state, symbols)
+        state = model.feed(state, symbols.to(_device(model)))
         progress = grammar.feed(progress, symbols) if grammar and progress else None
     return [_candidate(codec, symbols, total, 0.0) for symbols, total in zip(written, totals.tolist())]
 
@@ -217,8 +216,7 @@ def beam(
 
     A hypothesis that ends takes its place in the beam with it, so that a beam of 1 is greedy search.
     """
-    words, word_counts = codec.batch_words(problems)
-    state = model.start(model.encode(words, word_counts))
+    state = _start(model, codec, problems)
     progress = grammar.start(names) if grammar else None
     owners = list(range(len(problems)))  # which problem a live hypothesis belongs to
     written: list[list[int]] = [[] for _ in problems]
@@ -247,7 +245,7 @@ def beam(
         totals = torch.tensor([total for total, _, _ in chosen], dtype=torch.double)
         written = [[*written[row], symbol] for _, row, symbol in chosen]
         owners = [owners[row] for _, row, _ in chosen]
-        state = model.feed(state.select(rows), symbols)
+        state = model.feed(state.select(rows.to(_device(model))), symbols.to(_device(model)))
         progress = grammar.feed(progress.select(rows), symbols) if grammar and progress else None
     else:
         for owner, symbols, total in zip(owners, written, totals.tolist()):
@@ -263,10 +261,20 @@ def execution_guided(candidates: Sequence[Candidate], runs: Callable[[Program], 
     return candidates[0]
 
 
+def _device(model: Model) -> torch.device:
+    return next(model.parameters()).device
+
+
+def _start(model: Model, codec: Codec, problems: Sequence[Problem]) -> State:
+    words, word_counts = codec.batch_words(problems)
+    return model.start(model.encode(words.to(_device(model)), word_counts.to(_device(model))))
+
+
 def _log_probabilities(
-    model: Model, state, grammar: Grammar | None, progress: Progress | None
+    model: Model, state: State, grammar: Grammar | None, progress: Progress | None
 ) -> Float[Tensor, "rows n_symbols"]:
-    log_probabilities = model.log_probabilities(state)
+    """Of the allowed symbols. The model may be on any device; choosing is done on the CPU."""
+    log_probabilities = model.log_probabilities(state).cpu()
     if grammar is None or progress is None:
         return log_probabilities
     return log_probabilities.masked_fill(~grammar.allowed(progress), -torch.inf).log_softmax(1)
