@@ -21,7 +21,7 @@ MODULES = dict(zip(NAMES, PATHS))
 ROOMS = (
     *("errors", "program", "vocabulary", "domain", "metrics"),
     *("tpr", "kernels", "model"),
-    *("codec", "config", "search", "checkpoint", "solver"),
+    *("codec", "config", "search", "checkpoint", "crew", "solver"),
     *("retrieval", "evaluation", "training", "results", "explain", "doctor", "originals", "download"),
     *("plots", "display", "demo", "web", "cli", "__main__"),
 )

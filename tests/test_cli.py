@@ -306,7 +306,7 @@ def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = "\n".join(f"{name} = {size}" for name, size in sizes.items())
     text = f'name = "tiny"\n[data]\ndomain = "arithmetic"\nlimit = 50\n[model]\n{model}\n[training]\nepochs = 1\n'
     (folder / "tiny.toml").write_text(text)
-    command = [sys.executable, "-m", "tpn2f", "train", str(folder / "tiny.toml"), "--run", str(folder / "tiny")]
+    command = [sys.executable, "-m", "tpn2f", "train", str(folder / "tiny.toml"), "--folder", str(folder / "tiny")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "finished: best dev" in done.stdout
     return folder / "tiny"

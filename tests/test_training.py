@@ -1,6 +1,7 @@
 """Training: it learns, it stops where it should, and it goes on bit for bit."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -83,12 +84,12 @@ def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
     command = [sys.executable, "-m", "tpn2f", "train", str(path)]
-    subprocess.run([*command, "--run", str(tmp_path / "straight")], check=True, capture_output=True)
+    subprocess.run([*command, "--folder", str(tmp_path / "straight")], check=True, capture_output=True)
     random = torch.Generator().manual_seed(0)
     kills = 0
     while True:
         process = subprocess.Popen(
-            [*command, "--run", str(tmp_path / "killed"), "--resume"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*command, "--folder", str(tmp_path / "killed"), "--resume"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         last = tmp_path / "killed" / "checkpoints" / "last" / "state.json"
         before = last.stat().st_mtime_ns if last.exists() else 0
@@ -111,7 +112,7 @@ def test_sigterm_saves_and_says_how_to_go_on(tmp_path):
     config = replace(CONFIG, training=replace(TRAINING, epochs=500))
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
-    command = [sys.executable, "-m", "tpn2f", "train", str(path), "--run", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "tpn2f", "train", str(path), "--folder", str(tmp_path / "run")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while process.poll() is None and not (tmp_path / "run" / "config.toml").exists():
         time.sleep(0.05)
@@ -180,3 +181,33 @@ def test_schedules(tmp_path, schedule, expected):
     warm = replace(CONFIG, training=replace(training, warmup_steps=10, schedule="constant"))
     trainer = make_trainer(tmp_path, warm)
     assert [trainer.rate(step) for step in (0, 4, 9, 50)] == pytest.approx([0.1, 0.5, 1.0, 1.0])
+
+
+def test_two_processes_train_as_one(tmp_path):
+    """The same batches give the same losses and, within rounding, the same weights; both kinds of run resume."""
+    model = replace(MODEL, dropout_words=0.0)
+    config = replace(CONFIG, model=model, training=replace(TRAINING, average=0.0, evaluate_examples=21))
+    path = tmp_path / "small.toml"
+    path.write_text(write_config(config))
+    one = [sys.executable, "-m", "tpn2f", "train", str(path), "--folder", str(tmp_path / "one")]
+    two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "tpn2f"]
+    two += ["train", str(path), "--folder", str(tmp_path / "two"), "--resume"]
+    for command in (one, two):
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        assert done.returncode == 0, done.stderr
+    first, second = (read_checkpoint(tmp_path / name / "checkpoints" / "last") for name in ("one", "two"))
+    assert first.state["standing"]["step"] == second.state["standing"]["step"] > 0
+    for name, tensor in first.tensors["model"].items():
+        assert torch.allclose(tensor, second.tensors["model"][name], atol=2e-3), name
+    losses = [
+        [json.loads(line)["loss"] for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+        for name in ("one", "two")
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)

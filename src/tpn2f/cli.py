@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -205,17 +205,21 @@ def solve(
 @app.command()
 def train(
     config: Annotated[Path, typer.Argument(help="A config file, such as configs/mathqa.toml.")],
-    folder: Annotated[Path | None, typer.Option("--run", help="The run directory. Default: runs/NAME.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="The run directory. Default: runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of the run.")] = False,
     force: Annotated[bool, typer.Option(help="Resume although the config or the data changed.")] = False,
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=10.")] = None,
     data: DataOption = None,
 ) -> None:
-    """Train a model from a config file. Ctrl-C saves; --resume goes on bit for bit."""
+    """Train a model from a config file. Ctrl-C saves; --resume goes on bit for bit.
+
+    With several processes: torchrun --standalone --nproc-per-node 2 -m tpn2f train CONFIG --resume.
+    """
     import torch
 
     from tpn2f.checkpoint import locked
     from tpn2f.config import load_config
+    from tpn2f.crew import gather_crew
     from tpn2f.display import show_training
     from tpn2f.kernels import keep_memory
     from tpn2f.training import Trainer
@@ -225,20 +229,20 @@ def train(
     keep_memory()
     setup = load_config(config, settings or [])
     place = folder or Path("runs") / setup.name
-    with locked(place):
+    with gather_crew() as crew, locked(place) if crew.leads else nullcontext():
         if not resume and (place / "checkpoints" / "last").exists():
-            raise CheckpointError(f"{place} already holds a training: go on with --resume, or choose another --run")
+            raise CheckpointError(f"{place} already holds a training: go on with --resume, or choose another --folder")
+        crew.wait()
         with _spinner(f"reading {setup.data.domain}"):
-            trainer = Trainer(setup, load_domain(setup.data.domain, data), place)
+            trainer = Trainer(setup, load_domain(setup.data.domain, data), place, crew)
         note = trainer.resume(force) if resume else None
-        if resume and note is None:
-            err.print(f"{escape(str(place))} has no checkpoint yet: starting from the beginning", soft_wrap=True)
-        elif note:
-            err.print(escape(note), soft_wrap=True)
+        if resume and crew.leads:
+            told = note or f"{place} has no checkpoint yet: starting from the beginning"
+            err.print(escape(told), soft_wrap=True)
         with _stopping(trainer):
-            finished = show_training(out, err, trainer)
-    if not finished:
-        command = f"tpn2f train {config} --run {place} --resume"
+            finished = show_training(out, err, trainer) if crew.leads else _run_quietly(trainer)
+    if not finished and crew.leads:
+        command = f"tpn2f train {config} --folder {place} --resume"
         err.print(f"saved; go on with: {escape(command)}", soft_wrap=True)
 
 
@@ -357,6 +361,12 @@ def _spinner(text: str) -> Iterator[Callable[[str], None]]:
     """Something that moves while work is done, on a terminal; silence elsewhere."""
     with err.status(text) as status:
         yield lambda message: status.update(message)
+
+
+def _run_quietly(trainer: Trainer) -> bool:
+    for _ in trainer.run():
+        pass
+    return trainer.standing.finished
 
 
 @contextmanager

@@ -22,11 +22,14 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order, distinct
 from tpn2f.config import Config, write_config
+from tpn2f.crew import Crew
 from tpn2f.domain import Domain, Example
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
 from tpn2f.metrics import is_same
 from tpn2f.solver import Solver, make_model, read_setting, setting
+
+ALONE = Crew()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class Standing:
 class Trainer:
     """One training run in one directory. `stop` may be set from a signal handler: the run then saves and ends."""
 
-    def __init__(self, config: Config, domain: Domain, run: Path) -> None:
-        self.config, self.domain, self.folder = config, domain, run
+    def __init__(self, config: Config, domain: Domain, run: Path, crew: Crew = ALONE) -> None:
+        self.config, self.domain, self.folder, self.crew = config, domain, run, crew
         self.stop = False
         examples = list(islice(domain.examples(config.data.train), config.data.limit or None))
         self.dev = _spread(list(domain.examples(config.data.dev)), config.training.evaluate_examples)
@@ -121,8 +124,9 @@ class Trainer:
     def run(self) -> Iterator[Event]:
         """Trains to the end, or until `stop`; saves as it goes and at the end."""
         standing, training = self.standing, self.config.training
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        if self.crew.leads:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
         started, already = time.perf_counter(), standing.seconds
         saved = started
         steps_before = standing.step
@@ -135,6 +139,7 @@ class Trainer:
                 standing.seconds = already + now - started
                 pace = (now - started) / (standing.step - steps_before)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
+                # Who does not lead saves nothing, so clocks that differ do no harm.
                 if self.stop or now - saved > training.checkpoint_seconds:
                     saved = time.perf_counter()
                     yield self._save()
@@ -154,13 +159,21 @@ class Trainer:
 
     def _step(self, examples: Sequence[Weighted]) -> None:
         standing, training = self.standing, self.config.training
-        # Dropout depends on nothing but the seed and the step.
-        torch.manual_seed((training.seed << 32) + standing.step + 1)
+        # Dropout depends on nothing but the seed, the step and the process.
+        torch.manual_seed((training.seed << 40) + (self.crew.rank << 32) + standing.step + 1)
         for group in self.optimizer.param_groups:
             group["lr"] = group["factor"] * self.rate(standing.step)
-        loss = self.model.loss(*self.codec.batch(examples))
-        self.optimizer.zero_grad()
-        loss.value.backward()
+        self.optimizer.zero_grad(set_to_none=self.crew.size == 1)
+        cost = torch.zeros(1)
+        mine = self.crew.share(examples)
+        if mine:
+            loss = self.model.loss(*self.codec.batch(mine))
+            # The mean over this share, scaled so that the shares sum to the mean over the whole batch.
+            (loss.value * (len(mine) / len(examples))).backward()
+            cost += loss.per_example.sum()
+        stop = torch.tensor([float(self.stop)])
+        self.crew.sum(cost, stop, *(_gradient(parameter) for parameter in self.model.parameters()))
+        self.stop = bool(stop > 0)
         if training.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
         self.optimizer.step()
@@ -171,7 +184,7 @@ class Trainer:
                 average.lerp_(parameter.detach(), 1 - decay)
         standing.step += 1
         standing.batch += 1
-        standing.loss += loss.per_example.sum().item()
+        standing.loss += cost.item()
         standing.examples += len(examples)
 
     def rate(self, step: int) -> float:
@@ -191,18 +204,24 @@ class Trainer:
         weights = [parameter.detach().clone() for parameter in self.model.parameters()]
         if self.config.training.average:
             self._put(self.average)
-        predictions = self.solver.predict([example.problem for example in self.dev])
-        right = [is_same(found[0].program, example.program) for found, example in zip(predictions, self.dev)]
-        dev = sum(right) / len(right)
+        mine = self.crew.share(self.dev)
+        predictions = self.solver.predict([example.problem for example in mine])
+        right = [is_same(found[0].program, example.program) for found, example in zip(predictions, mine)]
+        count = torch.tensor([float(sum(right))])
+        self.crew.sum(count)
+        dev = count.item() / len(self.dev)
         standing.since_best += 1
         if dev > standing.best:
             standing.best, standing.best_epoch, standing.since_best = dev, standing.epoch, 0
-            write_checkpoint(self.folder / "checkpoints" / "best", self._checkpoint({"model": self.model.state_dict()}))
+            if self.crew.leads:
+                best = self._checkpoint({"model": self.model.state_dict()})
+                write_checkpoint(self.folder / "checkpoints" / "best", best)
         self._put(weights)
         event = self._event("dev", dev=dev, loss=epoch_loss)
         record = {"step": event.step, "epoch": event.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": event.rate}
-        with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**record, "seconds": round(standing.seconds, 1)}) + "\n")
+        if self.crew.leads:
+            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**record, "seconds": round(standing.seconds, 1)}) + "\n")
         return event
 
     def _put(self, weights: Sequence[Tensor]) -> None:
@@ -218,7 +237,8 @@ class Trainer:
         if self.config.training.average:
             names = [name for name, _ in self.model.named_parameters()]
             tensors["average"] = dict(zip(names, self.average))
-        rotate_checkpoint(self.folder / "checkpoints", self._checkpoint(tensors))
+        if self.crew.leads:
+            rotate_checkpoint(self.folder / "checkpoints", self._checkpoint(tensors))
         return self._event("saved")
 
     def _checkpoint(self, tensors: dict[str, dict[str, Tensor]]) -> Checkpoint:
@@ -254,16 +274,22 @@ class Trainer:
     def _trim_metrics(self) -> None:
         """Drops lines that a killed run wrote after the checkpoint that is gone back to."""
         path = self.folder / "metrics.jsonl"
-        if path.exists():
-            kept = [
-                line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= self.standing.step
-            ]
+        if self.crew.leads and path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _epoch_of(line) <= self.standing.epoch]
             path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
-def _step_of(line: str) -> float:
+def _gradient(parameter: Tensor) -> Tensor:
+    """The gradient to be summed; zeros where this share has none."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
+
+
+def _epoch_of(line: str) -> float:
     try:
-        return json.loads(line)["step"]
+        return json.loads(line)["epoch"]
     except (ValueError, KeyError, TypeError):
         return math.inf
 

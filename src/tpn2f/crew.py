@@ -1,0 +1,63 @@
+"""Several processes that train one model together, on one machine or on many: `torchrun ... -m tpn2f train ...`.
+
+Each process takes its share of every batch, and the gradients are summed in one message a step, with the loss and the
+wish to stop in the same message, so that all see the same numbers and stop at the same step. The sum over the shares is
+the gradient of the whole batch, whatever the number of processes. Alone, everything here does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """This process among all: its rank, and how many there are."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """This process's part of a list; the parts of all are the whole."""
+        return items[self.rank :: self.size] if self.size > 1 else items
+
+    def sum(self, *tensors: Tensor) -> None:
+        """Sums tensors over all processes, in place, in one message."""
+        if self.size == 1:
+            return
+        whole = torch.cat([tensor.detach().flatten() for tensor in tensors])
+        distributed.all_reduce(whole)
+        for tensor, part in zip(tensors, whole.split([tensor.numel() for tensor in tensors])):
+            tensor.copy_(part.view_as(tensor))
+
+    def wait(self) -> None:
+        """Until all are here."""
+        if self.size > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def gather_crew() -> Iterator[Crew]:
+    """The crew that `torchrun` started this process in; alone without it."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Crew()
+        return
+    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield Crew(distributed.get_rank(), distributed.get_world_size())
+    finally:
+        distributed.destroy_process_group()
