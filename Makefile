@@ -14,8 +14,9 @@ install: $(INSTALLED) ## build .venv with the pinned versions
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@echo "building .venv with pinned versions; torch makes it a matter of minutes ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
 demo: $(INSTALLED) ## see it work, in a minute
