@@ -25,6 +25,8 @@ from tpn2f.program import Program, write_tree
 FIELDS = {"text": list, "short_tree": list, "args": dict, "return_type": str, "tests": list}
 PROTOCOL = {"dev-train": range(916), "dev-valid": range(916, 1000)}
 """The dev-as-train protocol: which thousandths of dev's programs, by hash; about 10,000 records are for training."""
+MAX_CHARACTERS = 100_000
+"""The longest text that is read."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _RELATIONS = {
@@ -139,6 +141,8 @@ class AlgoLisp:
 
     def read(self, text: str) -> Problem:
         """Tokens as the data has them, and the arguments that the text introduces, with their types."""
+        if len(text) > MAX_CHARACTERS:
+            raise DataError(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read")
         words = tuple(_tokenise(text.lower().strip().rstrip(".?!")))
         if not words:
             raise DataError("the text is empty; expected a task, such as `given an array of numbers a , find its sum`")
