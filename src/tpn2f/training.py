@@ -27,9 +27,12 @@ from tpn2f.domain import Domain, Example
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
 from tpn2f.metrics import is_same
+from tpn2f.model.health import representation_health
 from tpn2f.solver import Solver, make_model, read_setting, setting
 
 ALONE = Crew()
+HEALTH_EXAMPLES = 64
+"""How many dev examples the health of the representation is measured on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +219,24 @@ class Trainer:
             if self.crew.leads:
                 best = self._checkpoint({"model": self.model.state_dict()})
                 write_checkpoint(self.folder / "checkpoints" / "best", best)
+        health = self._health()
         self._put(weights)
         event = self._event("dev", dev=dev, loss=epoch_loss)
         record = {"step": event.step, "epoch": event.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": event.rate}
+        record |= {name: round(value, 4) for name, value in health.items()}
         if self.crew.leads:
             with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**record, "seconds": round(standing.seconds, 1)}) + "\n")
         return event
+
+    def _health(self) -> dict[str, float]:
+        """Of some dev examples that this codec can spell."""
+        widest = self.codec.n_positions
+        examples = [e for e in self.dev if all(len(step.arguments) <= widest for step in e.program)][:HEALTH_EXAMPLES]
+        self.model.eval()
+        health = representation_health(self.model, *self.codec.batch(examples)[:4]) if examples else {}
+        self.model.train()
+        return health
 
     def _put(self, weights: Sequence[Tensor]) -> None:
         with torch.no_grad():
