@@ -1,4 +1,4 @@
-"""Checkpoints: directories of safetensors, JSON and text that are whole or not there, and never pickled.
+"""Checkpoints: directories of safetensors, JSON and text that are whole or not there, and that hold no code.
 
 A checkpoint is written to a temporary directory, synced, and renamed into place; the one before it is kept. A manifest
 with the sha256 of every file is verified on load. A run directory is locked while somebody writes to it.

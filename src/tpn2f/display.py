@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -39,14 +40,18 @@ def format_step(step: Step) -> str:
     return f"{step.tuple} = {step.tuple.relation}({values}) = {format_value(step.result)}"
 
 
+def _show_steps(console: Console, steps: Iterable[Step]) -> None:
+    for number, step in enumerate(steps):
+        console.print(f"  #{number}  {escape(format_step(step))}", soft_wrap=True)
+
+
 def show_run(console: Console, domain: Domain, program: Program, question: str, inputs: dict[str, object]) -> None:
     """Runs a program and shows its steps, or its tree where the language is not step by step, and its value."""
     problem = domain.read(question) if question else Problem((), {})
     problem = Problem(problem.words, {**problem.bindings, **inputs})
     steps = getattr(domain, "steps", None)
     if steps is not None:
-        for number, step in enumerate(steps(program, problem)):
-            console.print(f"  #{number}  {escape(format_step(step))}", soft_wrap=True)
+        _show_steps(console, steps(program, problem))
     else:
         console.print(f"  {escape(write_tree(program.to_tree()))}", soft_wrap=True)
         for name, value in problem.bindings.items():
@@ -62,8 +67,7 @@ def show_solution(console: Console, question: str, solution: Solution) -> None:
             f"  [yellow]words that training did not have: {escape(', '.join(solution.unknown))}[/]", soft_wrap=True
         )
     if solution.steps:
-        for number, step in enumerate(solution.steps):
-            console.print(f"  #{number}  {escape(format_step(step))}", soft_wrap=True)
+        _show_steps(console, solution.steps)
     elif solution.program is not None:
         console.print(f"  {escape(str(solution.program))}", soft_wrap=True)
     answer = (
@@ -85,8 +89,7 @@ def show_example(console: Console, domain: Domain, example: Example) -> None:
     steps = getattr(domain, "steps", None)
     try:
         if steps is not None:
-            for number, step in enumerate(steps(example.program, example.problem)):
-                console.print(f"  #{number}  {escape(format_step(step))}", soft_wrap=True)
+            _show_steps(console, steps(example.program, example.problem))
         else:
             for number, step in enumerate(example.program):
                 console.print(f"  #{number}  {escape(str(step))}", soft_wrap=True)
