@@ -23,7 +23,7 @@ demo: $(INSTALLED) ## see it work, in a minute
 	@$(BIN)/tpn2f demo
 
 test: $(INSTALLED) ## run all tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 check: $(INSTALLED) ## lint, format, types
 	$(BIN)/ruff check .

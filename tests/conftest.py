@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+# Before torch is imported, and for the processes that tests start: the workers share the cores already.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from jaxtyping import config
