@@ -31,7 +31,7 @@ check: $(INSTALLED) ## lint, format, types
 	$(BIN)/pyright
 
 bench: $(INSTALLED) ## run the benchmarks, one after another
-	@set -e; for name in training decoding scaling interpreter learning; do \
+	@set -e; for name in training decoding scaling interpreter learning resume crew; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 	@set -e; for language in mathqa algolisp; do echo "== fuzz $$language"; $(BIN)/python benchmarks/fuzz.py $$language; done
 	@$(BIN)/tpn2f results
