@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpn2f import model, vocabulary
 from tpn2f.codec import Codec, Weighted, batch_order, distinct
 from tpn2f.domain import Example, Problem, load_domain
 from tpn2f.errors import DataError
@@ -39,6 +40,12 @@ def test_programs_survive_the_way_to_ids_and_back(name, request):
     codec = Codec.build(examples)
     for one in examples:
         assert codec.decode_symbols(symbols(codec, one.program)) == one.program
+
+
+def test_symbols_and_tensors_mean_the_same_specials():
+    """The model may not know the vocabulary, so both say these four numbers."""
+    ours = (vocabulary.PAD, vocabulary.START, vocabulary.END, vocabulary.NONE)
+    assert ours == (model.PAD, model.START, model.END, model.NONE) == tuple(range(4))
 
 
 def test_an_encoded_program_ends_and_fills_its_positions():

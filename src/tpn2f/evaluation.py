@@ -66,6 +66,7 @@ def evaluate_model(
         masked,
         progress=lambda done: progress(done, len(examples)),
     )
+    spent = time.process_time() - started
     predictions: list[Program | None] = []
     for example, candidates in zip(examples, found):
         best = execution_guided(candidates, partial(_runs, domain, example)) if guided else candidates[0]
@@ -73,7 +74,7 @@ def evaluate_model(
     mode = "greedy" if width == 1 else f"beam {width}"
     mode += ("" if masked else ", no masks") + (", execution-guided" if guided else "")
     report = _score(domain, split, f"{name} ({mode})", examples, predictions)
-    facts = {**report.facts, "mode": mode, "decoding_cpu_seconds": round(time.process_time() - started, 1)}
+    facts = {**report.facts, "mode": mode, "decoding_cpu_seconds": round(spent, 1)}
     wrong = sum(prediction is None for prediction in predictions)
     notes = (f"{wrong} predictions are not programs",) if wrong else ()
     return Report(report.title, report.groups, notes, facts), examples, predictions
