@@ -169,7 +169,7 @@ def test_an_interruption_is_quiet(tpn2f: Run, monkeypatch: pytest.MonkeyPatch) -
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "load_domain", interrupt)
+    monkeypatch.setattr("tpn2f.cli.answer.load_domain", interrupt)
     outcome = tpn2f("run", "add(n0,n1)", "-q", "3 and 4")
     assert (outcome.code, outcome.out, outcome.err) == (130, "", "tpn2f: stopped\n")
 

@@ -125,3 +125,37 @@ def test_batches_hold_similar_lengths():
 def test_epochs_differ():
     lengths = [(1, 1)] * 100
     assert batch_order(lengths, 10, 0, 0) != batch_order(lengths, 10, 0, 1)
+
+
+def test_no_noise_disturbs_nothing():
+    codec = Codec.build(EXAMPLES)
+    for example in EXAMPLES:
+        words = codec.encode_words(example.problem)
+        assert codec.disturb(words, 0.0) == words
+
+
+def test_noise_changes_about_its_part_of_the_words_and_leaves_arguments_alone():
+    example = Example(Problem(("n0", *["apples"] * 30, "n1")), Program.parse("add(n0, n1)"))
+    others = [Example(Problem(tuple("pears plums figs nuts".split())), example.program)]
+    codec = Codec.build([example, *others])
+    torch.manual_seed(0)
+    apples = codec.words.id("apples")
+    left, unknown, other, kept = 0, 0, 0, 0
+    for _ in range(300):
+        heard = codec.disturb(codec.encode_words(example.problem), 0.3)
+        assert heard[0] == codec.words.id("n0") and heard[-1] == codec.words.id("n1")
+        inner = heard[1:-1]
+        left += 30 - len(inner)
+        unknown += inner.count(NONE)
+        kept += inner.count(apples)
+        other += len(inner) - inner.count(NONE) - inner.count(apples)
+    # A tenth each; a seventh of the other words are apples again.
+    for part, expected in ((left, 0.1), (unknown, 0.1), (other, 0.1 * 6 / 7), (kept, 0.7 + 0.1 / 7)):
+        assert abs(part / 9000 - expected) < 0.015
+
+
+def test_noise_never_leaves_an_empty_text():
+    example = Example(Problem(("apples",)), Program.parse("add(n0, n1)"))
+    codec = Codec.build([example])
+    torch.manual_seed(0)
+    assert all(codec.disturb(codec.encode_words(example.problem), 0.99) for _ in range(200))

@@ -97,10 +97,11 @@ class Codec:
             rows.append([self.relations.id(step.relation), *self.arguments.ids(step.arguments), *filling])
         return [*rows, [END, *[NONE] * self.n_positions]]
 
-    def batch(self, examples: Sequence[Weighted | Example]) -> Batch:
-        """Examples as one padded batch; an example that is not weighted counts once."""
+    def batch(self, examples: Sequence[Weighted | Example], noise: float = 0.0) -> Batch:
+        """Examples as one padded batch; an example that is not weighted counts once. `noise` as in `disturb`."""
         weighted = [example if isinstance(example, Weighted) else Weighted(example, 1.0) for example in examples]
-        words, word_counts = self.batch_words([example.problem for example, _ in weighted])
+        texts = [self.disturb(self.encode_words(example.problem), noise) for example, _ in weighted]
+        words, word_counts = _pad(texts)
         programs = [torch.tensor(self.encode_program(example.program)) for example, _ in weighted]
         tuples = torch.nn.utils.rnn.pad_sequence(programs, batch_first=True, padding_value=PAD)
         tuple_counts = torch.tensor([len(program) for program in programs])
@@ -108,9 +109,26 @@ class Codec:
 
     def batch_words(self, problems: Sequence[Problem]) -> tuple[Int[Tensor, "batch words"], Int[Tensor, "batch"]]:
         """The words of problems, padded, and their counts."""
-        texts = [torch.tensor(self.encode_words(problem)) for problem in problems]
-        words = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=PAD)
-        return words, torch.tensor([len(text) for text in texts])
+        return _pad([self.encode_words(problem) for problem in problems])
+
+    def disturb(self, words: list[int], noise: float) -> list[int]:
+        """A text misheard: with the probability `noise` a word is unknown, left out, or another word, equally likely.
+
+        Words that programs use as arguments, such as n0, stay as they are. Draws from torch's random numbers.
+        """
+        if not noise:
+            return words
+        draws = (torch.rand(len(words)) / noise * 3).tolist()
+        others = torch.randint(len(SPECIALS), max(len(self.words), len(SPECIALS) + 1), (len(words),)).tolist()
+        heard = []
+        for word, draw, other in zip(words, draws, others):
+            if draw >= 3 or self.words[word] in self.arguments:
+                heard.append(word)
+            elif draw < 1:
+                heard.append(NONE)
+            elif draw < 2:
+                heard.append(other)
+        return heard or words
 
     def decode_symbols(self, symbols: Sequence[int]) -> Program | None:
         """The program that joint symbols spell: a relation begins a tuple, arguments follow, NONE is left out.
@@ -136,6 +154,13 @@ class Codec:
             return Program(tuple(RelationalTuple(relation, tuple(arguments)) for relation, arguments in tuples))
         except ProgramSyntaxError:
             return None
+
+
+def _pad(texts: Sequence[list[int]]) -> tuple[Int[Tensor, "batch words"], Int[Tensor, "batch"]]:
+    rows = [torch.tensor(text) for text in texts]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD), torch.tensor(
+        [len(text) for text in texts]
+    )
 
 
 def distinct(examples: Iterable[Example]) -> list[Weighted]:

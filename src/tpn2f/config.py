@@ -34,6 +34,8 @@ class DataConfig:
     """Learn every distinct (text, program) pair once an epoch, weighted by how often it occurs."""
     weight_power: float = 1.0
     """A pair that occurs n times has the weight n to this power; 0 makes all pairs equal."""
+    noise: float = 0.0
+    """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
     limit: int = 0
     """Learn from the first so many examples only; 0 for all."""
 

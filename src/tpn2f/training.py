@@ -121,6 +121,8 @@ class Trainer:
         if average:
             self.average = [average[name].clone() for name, _ in self.model.named_parameters()]
         self.standing = Standing(**checkpoint.state["standing"])
+        if config != self.config:  # forced: what was the end need not be the end any more
+            self.standing.finished = self.standing.epoch >= self.config.training.epochs
         self._trim_metrics()
         return note or f"going on after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
@@ -170,7 +172,7 @@ class Trainer:
         cost = torch.zeros(1)
         mine = self.crew.share(examples)
         if mine:
-            loss = self.model.loss(*self.codec.batch(mine))
+            loss = self.model.loss(*self.codec.batch(mine, self.config.data.noise))
             # The mean over this share, scaled so that the shares sum to the mean over the whole batch.
             (loss.value * (len(mine) / len(examples))).backward()
             cost += loss.per_example.sum()

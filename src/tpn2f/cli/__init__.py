@@ -1,0 +1,71 @@
+"""The command line: reads arguments, calls the library, prints. It holds no logic of its own.
+
+Whatever goes wrong for a reason that the user can act on is one line on standard error and exit code 2. A command is a
+function of one of the modules here and a line in the list below.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import typer
+from rich.markup import escape
+
+from tpn2f.cli.answer import demo, run, solve
+from tpn2f.cli.data import data_app
+from tpn2f.cli.learn import train
+from tpn2f.cli.score import evaluate, results
+from tpn2f.cli.terminal import err, out
+from tpn2f.errors import N2FError
+
+app = typer.Typer(
+    name="tpn2f",
+    help="Plain-language problems to formal programs that run: TP-N2F.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def version() -> None:
+    """Print the version of tpn2f and of what it runs on."""
+    from importlib.metadata import version as installed
+
+    out.print(f"tpn2f {installed('tpn2f')}, torch {installed('torch')}, Python {sys.version.split()[0]}")
+
+
+for command in (version, demo, solve, run, train, evaluate, results):
+    app.command()(command)
+app.add_typer(data_app, name="data")
+
+
+def main() -> None:
+    """The entry point: errors of ours become one line, Ctrl-C is quiet."""
+    try:
+        code = app(prog_name="tpn2f", standalone_mode=False)
+    except N2FError as error:
+        fail(str(error))
+    except typer.Abort:
+        fail("stopped", code=130)
+    except KeyboardInterrupt:
+        fail("stopped", code=130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except Exception as error:
+        # Typer's own usage errors know how to show themselves.
+        if not hasattr(error, "show"):
+            raise
+        error.show()  # type: ignore[attr-defined]
+        sys.exit(getattr(error, "exit_code", 2))
+    # Typer turns Ctrl-C into a result; any other whole number is a command's wish to leave with it.
+    if code == 130:
+        fail("stopped", code=130)
+    if isinstance(code, int):
+        sys.exit(code)
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """One clear line and the exit code."""
+    err.print(f"[bold red]tpn2f:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
+    sys.exit(code)

@@ -1,0 +1,97 @@
+"""The commands that score: evaluate, and the tables made of what it wrote."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tpn2f.cli.terminal import (
+    DataOption,
+    DomainOption,
+    JsonOption,
+    ModelOption,
+    WidthOption,
+    err,
+    out,
+    spinner,
+    warn_skipped,
+    write,
+)
+from tpn2f.domain import load_domain
+from tpn2f.errors import DataError
+
+
+def evaluate(
+    domain: DomainOption = "mathqa",
+    split: Annotated[str, typer.Option(help="Which examples to score.")] = "dev",
+    model: ModelOption = None,
+    width: WidthOption = 1,
+    masks: Annotated[bool, typer.Option(help="Let only well-formed programs out of a model.")] = True,
+    guided: Annotated[bool, typer.Option("--guided", help="Take the best candidate of the beam that runs.")] = False,
+    system: Annotated[str, typer.Option(help="Without a model, what answers: retrieval, gold or empty.")] = "retrieval",
+    predictions: Annotated[
+        Path | None, typer.Option(help="Score this file instead: one JSON object a line with the field `program`.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write a model's predictions to this file.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Score only so many examples; 0 for all.")] = 0,
+    output: Annotated[Path | None, typer.Option(help="Also write the report as JSON to this file.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a model, a system without weights, or anybody's prediction file, strictly and in the published way.
+
+    The retrieval baseline answers with the program of the nearest training problem: the floor for every model.
+    """
+    from tpn2f.evaluation import evaluate_file, evaluate_model, evaluate_system, write_predictions
+
+    started = time.perf_counter()
+    with spinner(f"scoring {split}") as update:
+        if model is not None:
+            from tpn2f.solver import Solver
+
+            solver = Solver.load(model, data)
+            language = solver.domain
+            report, examples, programs = evaluate_model(
+                solver,
+                split,
+                model.name,
+                width,
+                masks,
+                guided,
+                limit,
+                lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+            )
+            if save is not None:
+                write_predictions(save, examples, programs)
+        else:
+            language = load_domain(domain, data)
+            if predictions is not None:
+                report = evaluate_file(language, split, predictions, limit)
+            else:
+                report = evaluate_system(language, split, system, limit)
+    warn_skipped(language)
+    out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False, emoji=False)
+    if output is not None:
+        write(output, report.to_json())
+        err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+
+
+def results(
+    root: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the tables are up to date.")] = False,
+) -> None:
+    """Fill the tables of README.md and docs/results.md from the files in results/."""
+    from tpn2f.results import stale_pages, write_tables
+
+    if check:
+        stale = stale_pages(root)
+        if stale:
+            raise DataError(f"out of date: {', '.join(map(str, stale))}; run `tpn2f results`")
+        out.print("the tables are up to date")
+    else:
+        changed = write_tables(root)
+        out.print("\n".join(f"written: {page}" for page in changed) or "the tables are up to date")

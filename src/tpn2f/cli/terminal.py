@@ -1,0 +1,72 @@
+"""What all commands share: the consoles, the options of the same name and meaning, a spinner, reading and writing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tpn2f.domain import Domain
+from tpn2f.errors import DataError
+
+# No emoji codes: a ratio `a:b:c` is to stay what it is.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
+
+DomainOption = Annotated[
+    str, typer.Option("--domain", "-d", help="An installed domain, or a domain of your own as file.py:Name.")
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, ../shared/data, the cache."),
+]
+ModelOption = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A run directory or a checkpoint, such as runs/arithmetic.")
+]
+WidthOption = Annotated[int, typer.Option("--beam", min=1, max=100, help="Hypotheses of the search; 1 is greedy.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+DomainArgument = Annotated[
+    str, typer.Argument(help="The data set's domain: mathqa, algolisp, arithmetic, file.py:Name.")
+]
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
+    """Something that moves while work is done, on a terminal; silence elsewhere."""
+    with err.status(text) as status:
+        yield lambda message: status.update(message)
+
+
+def warn_skipped(domain: Domain) -> None:
+    """Records that were left out are never a secret."""
+    for split, lines in getattr(domain, "skipped", {}).items():
+        for line in lines[:3]:
+            err.print(f"left out: {escape(line)}", soft_wrap=True)
+        if len(lines) > 3:
+            err.print(f"left out: {len(lines) - 3} more records of {split}; `tpn2f data check` lists them")
+
+
+def read_input(text: str) -> tuple[str, object]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise DataError(f"--input {text!r}: expected name=value, such as a='[1,2,3]'")
+    try:
+        return name.strip(), json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"--input {name}: {value!r} is not JSON ({error}); texts need quotes: {name}='\"abc\"'"
+        ) from error
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
