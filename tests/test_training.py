@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tpn2f.checkpoint import read_checkpoint
+from tpn2f.checkpoint import read_checkpoint, write_checkpoint
 from tpn2f.config import Config, DataConfig, TrainingConfig, write_config
 from tpn2f.domain import load_domain
-from tpn2f.errors import CheckpointError
+from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig, systems
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer
@@ -183,31 +183,119 @@ def test_schedules(tmp_path, schedule, expected):
     assert [trainer.rate(step) for step in (0, 4, 9, 50)] == pytest.approx([0.1, 0.5, 1.0, 1.0])
 
 
-def test_two_processes_train_as_one(tmp_path):
-    """The same batches give the same losses and, within rounding, the same weights; both kinds of run resume."""
-    model = replace(MODEL, dropout_words=0.0)
-    config = replace(CONFIG, model=model, training=replace(TRAINING, average=0.0, evaluate_examples=21))
-    path = tmp_path / "small.toml"
-    path.write_text(write_config(config))
-    one = [sys.executable, "-m", "tpn2f", "train", str(path), "--folder", str(tmp_path / "one")]
-    two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "tpn2f"]
-    two += ["train", str(path), "--folder", str(tmp_path / "two"), "--resume"]
-    for command in (one, two):
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert done.returncode == 0, done.stderr
-    first, second = (read_checkpoint(tmp_path / name / "checkpoints" / "last") for name in ("one", "two"))
+def test_splits_are_joined_in_order(tmp_path):
+    domain = load_domain("arithmetic")
+    parts = {name: list(domain.examples(name)) for name in ("train", "dev")}
+    data = DataConfig("arithmetic", train="dev+train", distinct=False, limit=len(parts["dev"]) + 30)
+    trainer = make_trainer(tmp_path, replace(CONFIG, data=data))
+    assert [example for example, _ in trainer.examples] == [*parts["dev"], *parts["train"][:30]]
+    alone = make_trainer(tmp_path, replace(CONFIG, data=replace(data, train="dev")))
+    assert alone.data_digest != trainer.data_digest
+    for wrong in ("train+tren", "train+", "+"):
+        with pytest.raises(DataError, match="no split"):
+            make_trainer(tmp_path, replace(CONFIG, data=replace(data, train=wrong, limit=10)))
+
+
+def test_a_checkpoint_from_before_a_setting_existed_goes_on(tmp_path):
+    """What a setting's default was before it could be set."""
+    trainer = make_trainer(tmp_path)
+    for _ in trainer.run():
+        trainer.stop = True
+    place = tmp_path / "checkpoints" / "last"
+    checkpoint = read_checkpoint(place)
+    state = json.loads(json.dumps(checkpoint.state))
+    for name in ("device", "precision", "tensorboard"):
+        del state["config"]["training"][name]
+    write_checkpoint(place, replace(checkpoint, state=state))
+    again = make_trainer(tmp_path)
+    assert again.resume() == "going on after step 1 (epoch 1)"
+
+
+def test_where_it_runs_and_how_it_is_watched_may_change(tmp_path):
+    trainer = make_trainer(tmp_path)
+    for _ in trainer.run():
+        trainer.stop = True
+    watched = replace(TRAINING, checkpoint_seconds=1.0, device="cpu")
+    assert make_trainer(tmp_path, replace(CONFIG, training=watched)).resume() is not None
+    with pytest.raises(CheckpointError, match=r"precision = \"float32\" there, precision = \"bf16\" here"):
+        make_trainer(tmp_path, replace(CONFIG, training=replace(watched, precision="bf16"))).resume()
+
+
+# Several processes
+
+SEVERAL = replace(
+    CONFIG,
+    model=replace(MODEL, dropout_words=0.0),
+    training=replace(TRAINING, average=0.0, evaluate_examples=21, checkpoint_seconds=0.0),
+)
+
+
+def train_with_two(folder: Path, name: str, *program: str) -> subprocess.CompletedProcess[str]:
+    """`torchrun` with two processes in FOLDER/NAME; the program is `-m tpn2f` or a script that ends there."""
+    (folder / "small.toml").write_text(write_config(SEVERAL))
+    words = ["train", str(folder / "small.toml"), "--folder", str(folder / name), "--resume"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [*torchrun, "--max-restarts", "2", *program, *words],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory) -> Path:
+    """A folder with an undisturbed run of two processes, called two."""
+    folder = tmp_path_factory.mktemp("crew")
+    train_with_two(folder, "two", "-m", "tpn2f")
+    return folder
+
+
+def test_two_processes_train_as_one(two_processes, tmp_path):
+    """The same batches give the same losses and, within rounding, the same weights."""
+    trainer = Trainer(SEVERAL, load_domain("arithmetic"), tmp_path)
+    assert [event.kind for event in trainer.run()][-1] == "finished"
+    first, second = (read_checkpoint(run / "checkpoints" / "last") for run in (tmp_path, two_processes / "two"))
     assert first.state["standing"]["step"] == second.state["standing"]["step"] > 0
     for name, tensor in first.tensors["model"].items():
         assert torch.allclose(tensor, second.tensors["model"][name], atol=2e-3), name
     losses = [
-        [json.loads(line)["loss"] for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
-        for name in ("one", "two")
+        [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for run in (tmp_path, two_processes / "two")
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+MORTAL = """
+import json, os, signal, threading, time
+from pathlib import Path
+from tpn2f.cli import main
+
+def die_after_a_checkpoint():
+    state = Path({run!r}) / "checkpoints" / "last" / "state.json"
+    while True:
+        try:
+            step = json.loads(state.read_text())["standing"]["step"]
+        except (OSError, ValueError):
+            step = 0
+        if step >= 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
+
+if os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    threading.Thread(target=die_after_a_checkpoint, daemon=True).start()
+main()
+"""
+
+
+def test_a_crew_that_loses_one_starts_again_from_the_last_checkpoint(two_processes, tmp_path):
+    script = tmp_path / "mortal.py"
+    script.write_text(MORTAL.format(run=str(two_processes / "killed")))
+    done = train_with_two(two_processes, "killed", str(script))
+    assert "has no checkpoint yet: starting from the beginning" in done.stderr
+    assert "going on after step" in done.stderr, "one process died, and all came back"
+    assert_same_ends(two_processes / "two", two_processes / "killed")

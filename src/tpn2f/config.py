@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -25,7 +25,7 @@ class DataConfig:
 
     domain: str = "mathqa"
     train: str = "train"
-    """The split that is learned from."""
+    """The split that is learned from; several are joined by a plus, in that order: dev-train+generated."""
     dev: str = "dev"
     """The split that selects: never a test split."""
     word_at_least: int = 1
@@ -38,6 +38,9 @@ class DataConfig:
     """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
     limit: int = 0
     """Learn from the first so many examples only; 0 for all."""
+
+    def __post_init__(self) -> None:
+        _check_bounds(self, _DATA_BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,31 @@ class TrainingConfig:
     patience: int = 0
     """Stop after so many scorings without a better one; 0 for never."""
     checkpoint_seconds: float = 240.0
+    device: str = "auto"
+    """What computes: cpu, cuda, cuda:1, mps; auto takes a GPU where there is one. See `device.py`."""
+    precision: Literal["float32", "tf32", "bf16"] = "float32"
+    """Of the products: exact, rounded inside a GPU, or mixed with 16 bits. Scoring is as exact as the weights."""
+    tensorboard: bool = False
+    """Write the metrics to RUN/tensorboard too."""
+
+    def __post_init__(self) -> None:
+        _check_bounds(self, _TRAINING_BOUNDS)
+
+
+_DATA_BOUNDS = {"word_at_least": (1, None), "noise": (0, 1), "limit": (0, None)}
+_TRAINING_BOUNDS = {
+    "epochs": (1, None),
+    "batch_size": (1, None),
+    "learning_rate": (0, None),
+    "warmup_steps": (0, None),
+    "clip": (0, None),
+    "average": (0, 1),
+    "evaluate_every": (1, None),
+    "evaluate_examples": (0, None),
+    "patience": (0, None),
+}
+WATCHING = ("checkpoint_seconds", "device", "tensorboard")
+"""Settings of a training that change where it runs and how it is watched, not what is learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +126,34 @@ def make_config(values: Mapping[str, Any], where: str) -> Config:
     return _make(Config, values, where, "")
 
 
+def change_config(config: Config, settings: Mapping[str, Any], where: str) -> Config:
+    """The config with other values for some settings, named with dots: {"training.epochs": 10}."""
+    values = asdict(config)
+    for key, value in settings.items():
+        _put(values, key, value, where)
+    return make_config(values, where)
+
+
+def write_value(value: Any) -> str:
+    """What `read_value` reads: a text has quotes only where it would be taken for something else."""
+    return value if isinstance(value, str) and read_value(value) == value else _toml(value)
+
+
+def what_is_learned(config: Config) -> Config:
+    """The config with defaults for the settings that do not change what is learned: for comparing runs."""
+    defaults = TrainingConfig()
+    return replace(config, training=replace(config.training, **{name: getattr(defaults, name) for name in WATCHING}))
+
+
+def config_difference(there: Config, here: Config) -> str:
+    """The first setting of what is learned in which two configs differ, in words."""
+    old, new = (write_config(what_is_learned(config)).splitlines() for config in (there, here))
+    for line, other in zip(old, new):
+        if line != other:
+            return f"{line} there, {other} here"
+    return "more settings"
+
+
 def write_config(config: Config) -> str:
     """TOML that `load_config` reads back to the same config. None is written by leaving the key out."""
     lines = [f"name = {_toml(config.name)}"]
@@ -109,18 +165,32 @@ def write_config(config: Config) -> str:
 
 
 def _override(values: dict[str, Any], override: str) -> None:
-    key, sign, text = override.partition("=")
+    key, value = _read_setting(override)
+    _put(values, key, value, f"--set {override!r}")
+
+
+def _read_setting(text: str) -> tuple[str, Any]:
+    key, sign, words = text.partition("=")
     if not sign or not key.strip():
-        raise ConfigError(f"--set {override!r}: expected key=value, such as training.epochs=10")
+        raise ConfigError(f"--set {text!r}: expected key=value, such as training.epochs=10")
+    return key.strip(), read_value(words)
+
+
+def read_value(text: str) -> Any:
+    """A value as TOML writes it; a word without quotes is a text."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        value = text  # a word without quotes is a text
-    *tables, last = key.strip().split(".")
+        return text
+    return found["value"] if found.keys() == {"value"} else text
+
+
+def _put(values: dict[str, Any], key: str, value: Any, where: str) -> None:
+    *tables, last = key.split(".")
     for table in tables:
         values = values.setdefault(table, {})
         if not isinstance(values, dict):
-            raise ConfigError(f"--set {override!r}: {table} is a value, not a table")
+            raise ConfigError(f"{where}: {table} is a value, not a table")
     values[last] = value
 
 
@@ -158,6 +228,15 @@ def _fit(value: Any, hint: Any, where: str) -> Any:
         expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
         raise ConfigError(f"{where} is {value!r}; expected {expected}")
     return value
+
+
+def _check_bounds(values: Any, bounds: Mapping[str, tuple[float, float | None]]) -> None:
+    """Numbers that would fail later, or silently do nothing."""
+    for name, (least, most) in bounds.items():
+        value = getattr(values, name)
+        if not (value >= least and (most is None or value <= most)):
+            expected = f"at least {least}" if most is None else f"from {least} to {most}"
+            raise ValueError(f"{name} is {value}; expected {expected}")
 
 
 def _suggest(key: str, known: set[str], prefix: str) -> str:

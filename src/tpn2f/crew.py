@@ -51,12 +51,16 @@ class Crew:
 
 
 @contextmanager
-def gather_crew() -> Iterator[Crew]:
-    """The crew that `torchrun` started this process in; alone without it."""
+def gather_crew(device: torch.device | None = None) -> Iterator[Crew]:
+    """The crew that `torchrun` started this process in; alone without it. The device decides how they talk."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Crew()
         return
-    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    if device is not None and device.type == "cuda":
+        torch.cuda.set_device(device)
+        distributed.init_process_group("nccl", device_id=device)
+    else:
+        distributed.init_process_group("gloo")
     try:
         yield Crew(distributed.get_rank(), distributed.get_world_size())
     finally:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,17 @@ from torch import Tensor
 
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order, distinct
-from tpn2f.config import Config, write_config
+from tpn2f.config import Config, config_difference, what_is_learned, write_config
 from tpn2f.crew import Crew
+from tpn2f.device import choose_hardware
 from tpn2f.domain import Domain, Example
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
 from tpn2f.metrics import is_same
 from tpn2f.model.health import representation_health
+from tpn2f.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.tracking import check_tensorboard, track
 
 ALONE = Crew()
 HEALTH_EXAMPLES = 64
@@ -53,6 +56,8 @@ class Event:
     """Strict operation accuracy on dev."""
     best: float = math.nan
     text: str = ""
+    record: Mapping[str, float] = field(default_factory=dict)
+    """What metrics.jsonl has of a dev scoring, and the speed; empty for other kinds."""
 
 
 @dataclass
@@ -80,7 +85,11 @@ class Trainer:
     def __init__(self, config: Config, domain: Domain, run: Path, crew: Crew = ALONE) -> None:
         self.config, self.domain, self.folder, self.crew = config, domain, run, crew
         self.stop = False
-        examples = list(islice(domain.examples(config.data.train), config.data.limit or None))
+        self.hardware = choose_hardware(config.training.device, config.training.precision)
+        self.device = self.hardware.device
+        if config.training.tensorboard:
+            check_tensorboard()
+        examples = list(islice(read_splits(domain, config.data.train), config.data.limit or None))
         self.dev = _spread(list(domain.examples(config.data.dev)), config.training.evaluate_examples)
         if not examples or not self.dev:
             raise DataError(
@@ -91,9 +100,9 @@ class Trainer:
         self.examples = _weigh(examples, config)
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
-        self.model = make_model(config, self.codec)
+        self.model = make_model(config, self.codec).to(self.device)
         self.solver = Solver(domain, self.codec, self.model)
-        self.optimizer = torch.optim.Adam(_rate_groups(self.model, config.training.recurrent_rate), fused=True)
+        self.optimizer = make_optimizer(self.model, config.training.recurrent_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
         self.standing = Standing()
         self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
@@ -110,24 +119,32 @@ class Trainer:
         checkpoint, note = found
         where = str(self.folder)
         config, codec = read_setting(checkpoint, where)
+        changed = what_is_learned(config) != what_is_learned(self.config)
         if not force:
-            if config != self.config:
-                raise CheckpointError(f"{where} was trained with another config ({_difference(config, self.config)})")
+            if changed:
+                told = config_difference(config, self.config)
+                raise CheckpointError(f"{where} was trained with another config ({told})")
             if checkpoint.state.get("data_sha256") != self.data_digest or codec != self.codec:
                 raise CheckpointError(f"{where} was trained on other data than {self.config.data.train} holds now")
         load_weights(self.model, checkpoint.tensors["model"], where)
-        _load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
+        load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
         average = checkpoint.tensors.get("average")
         if average:
-            self.average = [average[name].clone() for name, _ in self.model.named_parameters()]
+            self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
         self.standing = Standing(**checkpoint.state["standing"])
-        if config != self.config:  # forced: what was the end need not be the end any more
+        if changed:  # forced: what was the end need not be the end any more
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
         self._trim_metrics()
         return note or f"going on after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
     def run(self) -> Iterator[Event]:
         """Trains to the end, or until `stop`; saves as it goes and at the end."""
+        if not (self.config.training.tensorboard and self.crew.leads):
+            return self._run()
+        # Between epochs the step that was done last is scored already; within one it cannot be.
+        return track(self._run(), self.folder, self.standing.step + (self.standing.batch == 0))
+
+    def _run(self) -> Iterator[Event]:
         standing, training = self.standing, self.config.training
         if self.crew.leads:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -135,14 +152,17 @@ class Trainer:
         started, already = time.perf_counter(), standing.seconds
         saved = started
         steps_before = standing.step
+        since, done = started, 0  # examples since the last scoring: the speed of a record
         self.model.train()
         while not standing.finished:
             order = batch_order(self.lengths, training.batch_size, training.seed, standing.epoch)
             for places in order[standing.batch :]:
-                self._step([self.examples[place] for place in places])
+                with self.hardware.rounded():
+                    self._step([self.examples[place] for place in places])
                 now = time.perf_counter()
                 standing.seconds = already + now - started
                 pace = (now - started) / (standing.step - steps_before)
+                done += len(places)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
                 # Who does not lead saves nothing, so clocks that differ do no harm.
                 if self.stop or now - saved > training.checkpoint_seconds:
@@ -154,7 +174,8 @@ class Trainer:
             standing.epoch, standing.batch, standing.loss, standing.examples = standing.epoch + 1, 0, 0.0, 0
             last = standing.epoch == training.epochs
             if last or standing.epoch % training.evaluate_every == 0:
-                yield self._evaluate(epoch_loss)
+                yield self._evaluate(epoch_loss, done / (time.perf_counter() - since))
+                since, done = time.perf_counter(), 0
             patient = not training.patience or standing.since_best < training.patience
             standing.finished = last or not patient
             standing.seconds = already + time.perf_counter() - started
@@ -169,14 +190,16 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = group["factor"] * self.rate(standing.step)
         self.optimizer.zero_grad(set_to_none=self.crew.size == 1)
-        cost = torch.zeros(1)
+        cost = torch.zeros(1, device=self.device)
         mine = self.crew.share(examples)
         if mine:
-            loss = self.model.loss(*self.codec.batch(mine, self.config.data.noise))
+            batch = self.codec.batch(mine, self.config.data.noise).to(self.device)
+            with self.hardware.mixed():
+                loss = self.model.loss(*batch)
             # The mean over this share, scaled so that the shares sum to the mean over the whole batch.
             (loss.value * (len(mine) / len(examples))).backward()
             cost += loss.per_example.sum()
-        stop = torch.tensor([float(self.stop)])
+        stop = torch.tensor([float(self.stop)], device=self.device)
         self.crew.sum(cost, stop, *(_gradient(parameter) for parameter in self.model.parameters()))
         self.stop = bool(stop > 0)
         if training.clip:
@@ -203,7 +226,7 @@ class Trainer:
             warm *= training.decay ** (step // self.batches_an_epoch)
         return training.learning_rate * warm
 
-    def _evaluate(self, epoch_loss: float) -> Event:
+    def _evaluate(self, epoch_loss: float, speed: float) -> Event:
         """Strict operation accuracy on dev of the weights that would be kept; the best are kept."""
         standing = self.standing
         weights = [parameter.detach().clone() for parameter in self.model.parameters()]
@@ -212,7 +235,7 @@ class Trainer:
         mine = self.crew.share(self.dev)
         predictions = self.solver.predict([example.problem for example in mine])
         right = [is_same(found[0].program, example.program) for found, example in zip(predictions, mine)]
-        count = torch.tensor([float(sum(right))])
+        count = torch.tensor([float(sum(right))], device=self.device)
         self.crew.sum(count)
         dev = count.item() / len(self.dev)
         standing.since_best += 1
@@ -223,20 +246,23 @@ class Trainer:
                 write_checkpoint(self.folder / "checkpoints" / "best", best)
         health = self._health()
         self._put(weights)
-        event = self._event("dev", dev=dev, loss=epoch_loss)
-        record = {"step": event.step, "epoch": event.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": event.rate}
+        rate = self.rate(max(standing.step - 1, 0))
+        record = {"step": standing.step, "epoch": standing.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": rate}
         record |= {name: round(value, 4) for name, value in health.items()}
+        record["seconds"] = round(standing.seconds, 1)
         if self.crew.leads:
             with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**record, "seconds": round(standing.seconds, 1)}) + "\n")
-        return event
+                file.write(json.dumps(record) + "\n")
+        if speed:  # a run that resumes just before a scoring has none
+            record["examples_per_second"] = round(speed, 1)
+        return self._event("dev", dev=dev, loss=epoch_loss, record=record)
 
     def _health(self) -> dict[str, float]:
         """Of some dev examples that this codec can spell."""
         widest = self.codec.n_positions
         examples = [e for e in self.dev if all(len(step.arguments) <= widest for step in e.program)][:HEALTH_EXAMPLES]
         self.model.eval()
-        health = representation_health(self.model, *self.codec.batch(examples)[:4]) if examples else {}
+        health = representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4]) if examples else {}
         self.model.train()
         return health
 
@@ -248,7 +274,7 @@ class Trainer:
     def _save(self) -> Event:
         tensors: dict[str, dict[str, Tensor]] = {
             "model": self.model.state_dict(),
-            "optimizer": _optimizer_tensors(self.optimizer),
+            "optimizer": optimizer_tensors(self.optimizer),
         }
         if self.config.training.average:
             names = [name for name, _ in self.model.named_parameters()]
@@ -271,6 +297,7 @@ class Trainer:
         text: str = "",
         examples_per_second: float = 0.0,
         pace: float = math.nan,
+        record: Mapping[str, float] | None = None,
     ) -> Event:
         standing = self.standing
         return Event(
@@ -285,6 +312,7 @@ class Trainer:
             dev,
             standing.best,
             text,
+            record or {},
         )
 
     def _trim_metrics(self) -> None:
@@ -294,6 +322,16 @@ class Trainer:
             lines = path.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if _epoch_of(line) <= self.standing.epoch]
             path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def read_splits(domain: Domain, names: str) -> Iterable[Example]:
+    """The examples of a split, or of several joined by a plus, one split after the other."""
+    splits = [name.strip() for name in names.split("+")]
+    for name in splits:  # all before the first is read, of which a limit may take enough
+        if name not in domain.splits:
+            raise DataError(f"{domain.name} has no split {name!r}; it has {', '.join(domain.splits)}")
+    for name in splits:
+        yield from domain.examples(name)
 
 
 def _gradient(parameter: Tensor) -> Tensor:
@@ -325,38 +363,3 @@ def _spread(examples: list[Example], count: int) -> list[Example]:
     if not count or count >= len(examples):
         return examples
     return [examples[place * len(examples) // count] for place in range(count)]
-
-
-def _rate_groups(model: torch.nn.Module, recurrent_rate: float) -> list[dict[str, Any]]:
-    """The parameters in two groups: recurrent weights with a rate of their own, and the rest."""
-    recurrent = [p for name, p in model.named_parameters() if "recurrent" in name or "weight_hh" in name]
-    ids = {id(parameter) for parameter in recurrent}
-    others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-    return [{"params": others, "factor": 1.0}, {"params": recurrent, "factor": recurrent_rate}]
-
-
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    return {
-        f"{place}.{name}": torch.as_tensor(value)
-        for place, values in optimizer.state_dict()["state"].items()
-        for name, value in values.items()
-    }
-
-
-def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor] | Any, where: str) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in tensors.items():
-        place, _, name = key.partition(".")
-        state.setdefault(int(place), {})[name] = tensor
-    count = sum(len(group["params"]) for group in optimizer.param_groups)
-    if state and sorted(state) != list(range(count)):
-        raise CheckpointError(f"{where}: the optimiser's state is of another model")
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-def _difference(old: Config, new: Config) -> str:
-    """The first setting in which two configs differ, in words."""
-    for line, other in zip(write_config(old).splitlines(), write_config(new).splitlines()):
-        if line != other:
-            return f"{line} there, {other} here"
-    return "more settings"

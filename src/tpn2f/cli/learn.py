@@ -1,9 +1,10 @@
-"""The commands that learn: train."""
+"""The commands that learn: train, tune."""
 
 from __future__ import annotations
 
+import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,55 +12,134 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, err, out, spinner
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, err, out, spinner
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError
 
 if TYPE_CHECKING:
+    from tpn2f.config import Config
     from tpn2f.training import Trainer
+    from tpn2f.tuning import Tuner
+
+ConfigArgument = Annotated[Path, typer.Argument(help="A config file, such as configs/mathqa.toml.")]
+SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=10.")]
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="A config file, such as configs/mathqa.toml.")],
+    config: ConfigArgument,
     folder: Annotated[Path | None, typer.Option(help="The run directory. Default: runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of the run.")] = False,
     force: Annotated[bool, typer.Option(help="Resume although the config or the data changed.")] = False,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=10.")] = None,
+    settings: SettingsOption = None,
+    domain: OtherDomainOption = None,
     data: DataOption = None,
 ) -> None:
     """Train a model from a config file. Ctrl-C saves; --resume goes on bit for bit.
 
-    With several processes: torchrun --standalone --nproc-per-node 2 -m tpn2f train CONFIG --resume.
+    With several processes: torchrun --standalone --nproc-per-node 2 -m tpn2f train CONFIG --resume; with --max-restarts
+    3 before -m they start again from the last checkpoint when one of them dies.
     """
-    import torch
-
-    from tpn2f.checkpoint import locked
     from tpn2f.config import load_config
-    from tpn2f.crew import gather_crew
-    from tpn2f.display import show_training
-    from tpn2f.kernels import keep_memory
-    from tpn2f.training import Trainer
 
-    # Sharp softmaxes make numbers so small that a CPU slows down on them; see also `keep_memory`.
-    torch.set_flush_denormal(True)
-    keep_memory()
+    if domain is not None:
+        # The run is called after the domain: runs/robots for robots.py:robots.
+        settings = [f"name={Path(domain.rpartition(':')[2]).stem}", f"data.domain={domain}", *(settings or [])]
     setup = load_config(config, settings or [])
     place = folder or Path("runs") / setup.name
-    with gather_crew() as crew, locked(place) if crew.leads else nullcontext():
+    if not train_run(setup, place, data, resume, force):
+        words = ["train", config, "--folder", place, *_again(settings, data), "--resume"]
+        err.print(f"saved; go on with: {escape(shlex.join(['tpn2f', *map(str, words)]))}", soft_wrap=True)
+
+
+def train_run(config: Config, place: Path, data: Path | None, resume: bool = False, force: bool = False) -> bool:
+    """Trains in one run directory and shows how it goes. Whether it came to its end, or somebody else shows it."""
+    from tpn2f.checkpoint import locked
+    from tpn2f.crew import gather_crew
+    from tpn2f.device import choose_hardware
+    from tpn2f.display import show_training
+    from tpn2f.training import Trainer
+
+    _prepare_process()
+    hardware = choose_hardware(config.training.device, config.training.precision)
+    with gather_crew(hardware.device) as crew, locked(place) if crew.leads else nullcontext():
         if not resume and (place / "checkpoints" / "last").exists():
             raise CheckpointError(f"{place} already holds a training: go on with --resume, or choose another --folder")
         crew.wait()
-        with spinner(f"reading {setup.data.domain}"):
-            trainer = Trainer(setup, load_domain(setup.data.domain, data), place, crew)
+        with spinner(f"reading {config.data.domain}"):
+            trainer = Trainer(config, load_domain(config.data.domain, data), place, crew)
         note = trainer.resume(force) if resume else None
         if resume and crew.leads:
             told = note or f"{place} has no checkpoint yet: starting from the beginning"
             err.print(escape(told), soft_wrap=True)
         with _stopping(trainer):
             finished = show_training(out, err, trainer) if crew.leads else _run_quietly(trainer)
-    if not finished and crew.leads:
-        command = f"tpn2f train {config} --folder {place} --resume"
-        err.print(f"saved; go on with: {escape(command)}", soft_wrap=True)
+    return finished or not crew.leads
+
+
+def tune(
+    config: ConfigArgument,
+    search: Annotated[
+        list[str] | None,
+        typer.Option(help="What varies: 'training.learning_rate=log 1e-3 1e-2', uniform A B, int A B, choice A B."),
+    ] = None,
+    space: Annotated[Path | None, typer.Option(help="A TOML file whose table `search` says what varies.")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="How many trials the study is to have in all.")] = 20,
+    timeout: Annotated[float | None, typer.Option(min=0, help="Save and stop after so many seconds.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="The run directory. Default: runs/NAME-tune.")] = None,
+    storage: Annotated[
+        str, typer.Option(help="A database URL that several machines share. Default: FOLDER/study.db.")
+    ] = "",
+    study: Annotated[str, typer.Option(help="The study's name in the database. Default: the config's.")] = "",
+    pruner: Annotated[str, typer.Option(help="What ends hopeless trials early: median, halving, none.")] = "median",
+    startup: Annotated[int, typer.Option(min=0, help="How many trials are spared by the pruner at first.")] = 5,
+    settings: SettingsOption = None,
+    data: DataOption = None,
+) -> None:
+    """Search for the settings that are best on dev. Ctrl-C saves; the same command goes on.
+
+    Every trial is a training in FOLDER/trial-NNN. The best config is FOLDER/best.toml. The same command on several
+    machines with one --storage, or several times on one machine, shares the work.
+    """
+    import math
+
+    from tpn2f.config import load_config, write_value
+    from tpn2f.display import show_best, show_tuning
+    from tpn2f.space import read_space
+    from tpn2f.tuning import Tuner
+
+    _prepare_process()
+    setup = load_config(config, settings or [])
+    dimensions = read_space(search or [], space, setup)
+    place = folder or Path("runs") / f"{setup.name}-tune"
+    with spinner(f"reading {setup.data.domain}"):
+        domain = load_domain(setup.data.domain, data)
+        tuner = Tuner(setup, dimensions, domain, place, storage, study, pruner, startup)
+    with _stopping(tuner):
+        show_tuning(out, err, tuner, trials, math.inf if timeout is None else timeout)
+    best = tuner.best()
+    if best is None:
+        err.print("no trial has come to its end yet: the same command goes on")
+    else:
+        found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
+        show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
+
+
+def _again(settings: Sequence[str] | None, data: Path | None) -> list[str]:
+    """The options that a command needs again to mean the same."""
+    return [
+        *(word for setting in settings or [] for word in ("--set", setting)),
+        *(["--data", str(data)] if data else []),
+    ]
+
+
+def _prepare_process() -> None:
+    import torch
+
+    from tpn2f.kernels import keep_memory
+
+    # Sharp softmaxes make numbers so small that a CPU slows down on them; see also `keep_memory`.
+    torch.set_flush_denormal(True)
+    keep_memory()
 
 
 def _run_quietly(trainer: Trainer) -> bool:
@@ -69,13 +149,13 @@ def _run_quietly(trainer: Trainer) -> bool:
 
 
 @contextmanager
-def _stopping(trainer: Trainer) -> Iterator[None]:
+def _stopping(work: Trainer | Tuner) -> Iterator[None]:
     """Ctrl-C and SIGTERM let the step end and save; a second Ctrl-C stops at once."""
 
     def stop(number: int, frame: object) -> None:
-        if trainer.stop:
+        if work.stop:
             raise KeyboardInterrupt
-        trainer.stop = True
+        work.stop = True
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

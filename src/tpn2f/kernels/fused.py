@@ -6,7 +6,7 @@ What makes them fast, in the order of what it saves:
 * the backward defers every weight gradient to one GEMM over all steps;
 * bindings are kept as their two factors: neither T nor the projected context is ever stored.
 
-Runs on any device and in any floating type. Cannot be differentiated twice.
+Runs on any device and in any floating type, under autocast in float32. Cannot be differentiated twice.
 """
 
 from tpn2f.kernels.fused_attention import attention_scan

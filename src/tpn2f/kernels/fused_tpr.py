@@ -10,9 +10,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, packing, scatter_rows, softmax_backward
+from tpn2f.kernels.precision import of_one_type
 from tpn2f.kernels.reference import TPRScan
 
 
+@of_one_type
 def tpr_scan(
     table: Float[Tensor, "types d_gates"],
     index: Int[Tensor, "batch words"],

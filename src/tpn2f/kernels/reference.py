@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tpn2f.kernels.precision import of_one_type
 from tpn2f.tpr import bind
 
 
@@ -39,6 +40,7 @@ class Attended(NamedTuple):
     attention: Float[Tensor, "batch words"]
 
 
+@of_one_type
 def tpr_scan(
     table: Float[Tensor, "types d_gates"],
     index: Int[Tensor, "batch words"],
@@ -86,6 +88,7 @@ def _select(hidden: Tensor, selection: Tensor, bias: Tensor | None, temperature:
     return (scores / temperature).softmax(dim=1)
 
 
+@of_one_type
 def attention_scan(
     table: Float[Tensor, "types d_gates"],
     index: Int[Tensor, "batch steps slots"],

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tpn2f.kernels.precision import widened
 from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning
 from tpn2f.model.config import PAD, START, ModelConfig
@@ -236,7 +237,7 @@ def cross_entropies(
     logits: Float[Tensor, "n n_symbols"], targets: Int[Tensor, "n"], smoothing: float
 ) -> tuple[Float[Tensor, "n"], Float[Tensor, "n"]]:
     """With label smoothing, and without. A padding target costs nothing."""
-    scores = logits.log_softmax(-1)
+    scores = widened(logits).log_softmax(-1)
     real = targets != PAD
     plain = -scores.gather(1, targets.unsqueeze(1)).squeeze(1) * real
     if smoothing == 0:

@@ -39,7 +39,7 @@ def representation_health(
     if isinstance(model.decoder, TupleDecoder):
         seen = model.decode(words, word_counts, tuples, tuple_counts)
         parts = decompose(seen.hidden, model.decoder.position_unbinding, seen.relation_unbinding)
-        real = torch.arange(tuples.shape[1]) < tuple_counts[:, None]
+        real = torch.arange(tuples.shape[1], device=tuples.device) < tuple_counts[:, None]
         found["residual"] = parts.residual_ratio[real].mean().item()
     return found
 

@@ -1,0 +1,46 @@
+"""A crew: the shares are the whole, alone nothing happens, and the device decides how processes talk."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import distributed
+
+from tpn2f.crew import Crew, gather_crew
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
+def test_the_shares_are_the_whole_and_of_one_size(items: list[int], size: int) -> None:
+    shares = [Crew(rank, size).share(items) for rank in range(size)]
+    assert sorted(item for share in shares for item in share) == sorted(items)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_alone_nothing_is_summed_or_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    numbers = torch.tensor([1.0, 2.0])
+    with gather_crew(torch.device("cpu")) as crew:
+        crew.sum(numbers)
+        crew.wait()
+        assert crew == Crew(0, 1) and crew.leads
+    assert numbers.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("device", "expected"), [(None, "gloo"), ("cpu", "gloo"), ("cuda:1", "nccl")])
+def test_the_device_decides_how_processes_talk(
+    monkeypatch: pytest.MonkeyPatch, device: str | None, expected: str
+) -> None:
+    said: list[object] = []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(torch.cuda, "set_device", said.append)
+    monkeypatch.setattr(distributed, "init_process_group", lambda backend, **more: said.append((backend, more)))
+    monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
+    monkeypatch.setattr(distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
+    place = None if device is None else torch.device(device)
+    with gather_crew(place) as crew:
+        assert crew == Crew(1, 2) and not crew.leads
+    own = [place, (expected, {"device_id": place})] if expected == "nccl" else [(expected, {})]
+    assert said == [*own, "left"]
