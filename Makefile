@@ -4,8 +4,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
+# A question may hold quotes, so it travels in the environment and not through the command line.
+export QUESTION
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench clean
+.PHONY: help install demo test browser check docs bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -19,23 +22,31 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
-demo: $(INSTALLED) ## see it work, in a minute
-	@$(BIN)/tpn2f demo
+demo: $(INSTALLED) ## see it work, in a minute; QUESTION="..." adds one of yours
+	@$(BIN)/tpn2f demo $(if $(QUESTION),"$$QUESTION")
 
 test: $(INSTALLED) ## run all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/browser
+
+browser: $(INSTALLED) ## test the explorer in a real Chromium, which has to be there
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[browser]"
+	$(BIN)/pytest tests/browser
 
 check: $(INSTALLED) ## lint, format, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+docs: $(INSTALLED) ## build the documentation into site/; a warning is an error
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: $(INSTALLED) ## run the benchmarks, one after another
-	@set -e; for name in training decoding scaling interpreter learning resume crew; do \
+	@set -e; for name in training decoding scaling interpreter learning resume crew serving examples; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 	@set -e; for language in mathqa algolisp; do echo "== fuzz $$language"; $(BIN)/python benchmarks/fuzz.py $$language; done
 	@$(BIN)/tpn2f results
 
 clean: ## remove .venv and what tools leave behind
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,98 @@
+"""The command that serves: the explorer in a browser, and the API behind it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, err, out, spinner
+from tpn2f.errors import DataError
+
+if TYPE_CHECKING:
+    from tpn2f.solver import Solver
+
+
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A run directory, a checkpoint or a bundled model; repeat for several. Default: all bundled.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen. Only this machine can reach the default.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
+    show: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open a browser. Default: where there is a desktop.")
+    ] = None,
+    domain: OtherDomainOption = None,
+    data: DataOption = None,
+) -> None:
+    """Explore models in the browser: ask, see the steps, look inside. Also an API; /openapi.json describes it."""
+    try:
+        from tpn2f.web.server import LOOPBACK, address_of, make_server, open_socket
+    except ImportError as error:
+        raise DataError(f"the explorer needs what {error.name} is part of: pip install 'tpn2f[web]'") from error
+    for name in model or []:
+        if ("/" in name or "\\" in name) and not Path(name).exists():
+            raise DataError(f"--model {name}: there is no such directory; expected a run directory or a bundled model")
+    # The address is there before torch is: whoever opens it meanwhile waits a moment.
+    with open_socket(host, port) as listener:
+        address = address_of(listener, host)
+        out.print(address, soft_wrap=True, markup=False, highlight=False)
+        if host not in LOOPBACK:
+            err.print(
+                f"[yellow]warning:[/] {escape(host)} lets other machines reach this server; it has limits, but no "
+                "passwords",
+                soft_wrap=True,
+            )
+        with spinner("loading"):
+            from tpn2f.web.app import make_app
+            from tpn2f.web.limits import Limits
+
+            solvers = load_models(model or [], data, domain)
+            hosts = {*LOOPBACK, host.lower()} if host in LOOPBACK else None
+            app = make_app(solvers, Limits(), hosts)
+        err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
+        wanted = has_desktop() if show is None else show
+        try:
+            make_server(app, Limits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
+        except KeyboardInterrupt:
+            err.print("stopped")
+
+
+def load_models(places: list[str], data: Path | None, domain: str | None = None) -> dict[str, Solver]:
+    """The models under short names: a run directory's is its own, the name of a second one gets a number."""
+    from tpn2f.solver import Solver, bundled_models
+
+    wanted = places or bundled_models()
+    if not wanted:
+        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled yet")
+    solvers: dict[str, Solver] = {}
+    for place in wanted:
+        parts = [part for part in Path(place).resolve().parts if part not in ("checkpoints", "best", "last")]
+        name = unused = parts[-1] if parts else "model"
+        number = 2
+        while unused in solvers:
+            unused, number = f"{name}-{number}", number + 1
+        solvers[unused] = Solver.load(place, data, domain)
+    return solvers
+
+
+def has_desktop() -> bool:
+    """Whether a browser can be opened without getting in the way of a terminal."""
+    return out.is_terminal and (
+        sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    )
+
+
+def _open(address: str) -> None:
+    if not webbrowser.open(address):
+        err.print("no browser could be opened; open the address yourself")

@@ -1,0 +1,218 @@
+"""The requests and responses of the API, with their bounds: what the OpenAPI description says."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+MAX_CHARACTERS = 8_000
+MAX_BEAM = 10
+MAX_VALUES = 26
+MAX_DEPTH = 6
+"""How deeply the lists and objects of a value may be nested."""
+MAX_PROGRAM = 4_000
+
+
+class Message(BaseModel):
+    """What all messages share: unknown fields are refused, and nothing is turned into another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Ask(Message):
+    """A question for a model."""
+
+    question: str = Field(min_length=1, max_length=MAX_CHARACTERS, examples=["What is 15 percent of 80?"])
+    model: str | None = Field(default=None, max_length=100, description="A name from /api/models; the first if none.")
+    beam: int = Field(default=1, ge=1, le=MAX_BEAM, description="Hypotheses of the search; 1 is greedy.")
+    values: dict[str, Any] = Field(
+        default_factory=dict,
+        max_length=MAX_VALUES,
+        description="Values of arguments by name, where the question only introduces them, as in AlgoLisp.",
+        examples=[{"a": [3, 1, 2]}],
+    )
+
+    @field_validator("values")
+    @classmethod
+    def values_are_plain(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Finite numbers, texts that are Unicode, lists and objects of these."""
+        pending = [(value, 0) for value in (*values, *values.values())]
+        while pending:
+            value, depth = pending.pop()
+            if isinstance(value, list | dict):
+                if depth == MAX_DEPTH:
+                    raise ValueError(f"a value is nested deeper than {MAX_DEPTH}")
+                inner = (*value, *value.values()) if isinstance(value, dict) else value
+                pending.extend((part, depth + 1) for part in inner)
+            elif isinstance(value, str):
+                # A lone surrogate is valid in JSON, but no text.
+                if any("\ud800" <= character <= "\udfff" for character in value):
+                    raise ValueError("a text is not valid Unicode")
+            elif isinstance(value, float) and not math.isfinite(value):
+                raise ValueError("a number is not finite")
+        return values
+
+
+class Look(Ask):
+    """A question to look into, with the program that the model writes for it or with another one."""
+
+    program: str | None = Field(
+        default=None, max_length=MAX_PROGRAM, description="A program in place of the model's own: add(n0, n1)."
+    )
+
+
+class Refusal(BaseModel):
+    """Why a request was not answered, in one sentence."""
+
+    error: str
+
+
+class Word(BaseModel):
+    """A word of the question as the model reads it."""
+
+    text: str = Field(description="As the person wrote it where that is known.")
+    space: bool = Field(description="Whether there is a space before it.")
+    name: str | None = Field(description="What programs call it, where it is a value or an argument: n0.")
+    known: bool = Field(description="Whether training had it.")
+
+
+class Input(BaseModel):
+    """A value that the question gives, or an argument that it introduces."""
+
+    name: str
+    kind: str
+    value: str | None = Field(description="As a person writes it; none where a value is still needed.")
+    needed: bool = Field(description="Whether the question names only a type, so that `values` has to give a value.")
+
+
+class Tuple(BaseModel):
+    """A relational tuple."""
+
+    relation: str
+    arguments: list[str]
+
+
+class WorkedStep(BaseModel):
+    """What a tuple's arguments are worth and what comes out, as a person writes numbers."""
+
+    values: list[str]
+    result: str
+    text: str = Field(description="Both in the language's own signs: 60 / 100 = 0.6.")
+
+
+class Candidate(BaseModel):
+    """A program that the search came to, run."""
+
+    program: str | None
+    tuples: list[Tuple]
+    tree: str | None = Field(description="The program as one expression; none if that would be too large.")
+    steps: list[WorkedStep] = Field(description="One a tuple, where the language runs step by step.")
+    answer: str | None = Field(description="What the program gives, as a person writes it.")
+    value: Any = Field(description="What the program gives, as JSON; none if JSON cannot hold it exactly.")
+    error: str = Field(description="Why there is no answer; empty when there is one.")
+    confidence: float = Field(description="The model's probability of the program.")
+
+
+class Solved(Candidate):
+    """The best candidate, the question as the model reads it, and the other candidates."""
+
+    model: str
+    domain: str
+    words: list[Word]
+    rest: str = Field(description="What the person wrote behind the last word.")
+    inputs: list[Input]
+    unknown: list[str] = Field(description="Words that training did not have.")
+    notes: list[str] = Field(description="What else to know before one trusts the answer.")
+    calibrated: bool = Field(description="Whether confidence agrees with how often the model is right on dev.")
+    alternatives: list[Candidate]
+    milliseconds: float
+
+
+class Choice(BaseModel):
+    """A filler or a role, and how much a word selects it."""
+
+    number: int
+    weight: float
+
+
+class Explained(BaseModel):
+    """What the model sees in a question."""
+
+    model: str
+    words: list[Word]
+    rest: str
+    structured: bool = Field(description="Whether the model has fillers and roles at all.")
+    fillers: list[list[Choice]] = Field(description="A word's fillers with a weight above 0.1, the heaviest first.")
+    roles: list[list[Choice]]
+    program: str | None
+    tuples: list[Tuple]
+    attention: list[list[float]] = Field(description="A row a tuple: how much it attends to every word.")
+    milliseconds: float
+
+
+class Suggestion(BaseModel):
+    """A question to try."""
+
+    question: str
+    values: dict[str, Any]
+
+
+class Shelf(BaseModel):
+    """What the explorer has ready for a domain."""
+
+    title: str
+    questions: list[Suggestion] = []
+
+
+class ModelCard(BaseModel):
+    """A model that the server has."""
+
+    name: str
+    title: str = Field(description="What its questions are called, for people.")
+    domain: str
+    encoder: str
+    decoder: str
+    parameters: int
+    words: int
+    relations: int
+    worked: bool = Field(description="Whether the domain's programs run step by step.")
+    examples: list[Suggestion]
+
+
+class Models(BaseModel):
+    """What there is to ask, and how much may be asked."""
+
+    models: list[ModelCard]
+    max_words: int
+    max_characters: int
+    max_beam: int
+
+
+class Point(BaseModel):
+    """A relation on the map."""
+
+    relation: str
+    count: int = Field(description="How many tuples it was averaged over.")
+    x: float
+    y: float
+    clusters: dict[str, int] = Field(description="Its cluster for every number of clusters.")
+
+
+class RelationMap(BaseModel):
+    """The unbinding vectors of relations on two principal components, with k-means clusters."""
+
+    model: str
+    source: str = Field(description="What the vectors were averaged over.")
+    explained: list[float] = Field(description="The part of the variance that each of the two axes has.")
+    points: list[Point]
+
+
+class Health(BaseModel):
+    """That the server is alive."""
+
+    status: str
+    version: str
+    models: list[str]
+    pending: int

@@ -1,0 +1,33 @@
+"""The map of a model's relations as the page draws it. The numbers come from `explain`; needs the domain's data."""
+
+from __future__ import annotations
+
+from tpn2f.errors import DataError
+from tpn2f.explain.relations import relation_vectors
+from tpn2f.solver import Solver
+from tpn2f.web.messages import Point, RelationMap
+
+EXAMPLES = 800
+"""How many examples the vectors are averaged over: enough for a picture, few enough for somebody who waits."""
+
+
+def draw_map(solver: Solver, name: str) -> RelationMap:
+    """Raises DataError where there is nothing to draw: no tuples in the decoder, or no data to average over."""
+    # Test examples are for one final scoring and never looked at.
+    split = next((split for split in ("dev", "train") if split in solver.domain.splits), None)
+    if split is None:
+        raise DataError(f"{solver.domain.name} has neither a split dev nor train")
+    seen = relation_vectors(solver, split, EXAMPLES)
+    clusters = [
+        {str(clustering.k): clustering.labels[place] for clustering in seen.clusterings}
+        for place in range(len(seen.relations))
+    ]
+    return RelationMap(
+        model=name,
+        source=f"{solver.domain.name} {split}, the first {EXAMPLES} examples",
+        explained=[round(part, 4) for part in seen.explained],
+        points=[
+            Point(relation=relation, count=count, x=round(x, 5), y=round(y, 5), clusters=labels)
+            for relation, count, (x, y), labels in zip(seen.relations, seen.counts, seen.points, clusters)
+        ],
+    )
