@@ -11,7 +11,8 @@ from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig
 from tpn2f.program import Program
 from tpn2f.search import Candidate
-from tpn2f.solver import Solver, make_model, setting
+from tpn2f.solution import Question
+from tpn2f.solver import Solver, find_model, make_model, setting
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -69,6 +70,7 @@ def test_solve_reads_and_answers_any_text(solver):
     solution = solver.solve("What is 3 plus 4?", width=3)
     assert solution.program is not None
     assert len(solution.alternatives) == 2
+    assert solution.alternatives[0].confidence <= solution.confidence
     with pytest.raises(DataError, match="empty"):
         solver.solve("  ")
 
@@ -91,3 +93,59 @@ def test_a_checkpoint_that_does_not_fit_is_refused_in_one_line(solver, tmp_path,
     with pytest.raises((CheckpointError, Exception), match=message) as caught:
         Solver.load(tmp_path / "best")
     assert "\n" not in str(caught.value)
+
+
+def test_one_broken_question_does_not_spoil_the_others(solver):
+    texts = ["What is 3 plus 4?", "  ", Question("Add 5 and 6.", options="a ) 1"), "Double 4."]
+    first, empty, unasked, last = solver.solve_all(texts, batch_size=2)
+    assert empty.program is None and "empty" in empty.error
+    assert unasked.program is None and "no questions with options" in unasked.error
+    assert first == solver.solve("What is 3 plus 4?") and last == solver.solve("Double 4.")
+
+
+def test_solutions_come_as_soon_as_their_batch_is_done(solver):
+    asked = []
+
+    def questions():
+        for text in ("Add 1 and 2.", "Add 3 and 4.", "Add 5 and 6."):
+            asked.append(text)
+            yield text
+
+    solved = solver.solve_all(questions(), batch_size=1)
+    next(solved)
+    assert len(asked) == 1
+
+
+def test_very_long_texts_do_not_go_together(solver, monkeypatch):
+    monkeypatch.setattr("tpn2f.solver.MOST_WORDS", 12)
+    problems = [solver.domain.read(f"add {number} and {number} and then {number}") for number in range(4)]
+    done: list[int] = []
+    solver.predict(problems, progress=done.append)
+    assert done == [1, 2, 3, 4]
+
+
+def test_a_question_without_values_or_known_words_is_told(solver):
+    solution = solver.solve("quel est le total \x1b[m")
+    assert "the question has no values to work with" in solution.notes
+    assert any("its confidence means little here" in note for note in solution.notes)
+    assert "\x1b" not in str(solution)
+
+
+def test_a_folder_that_only_shares_its_name_hides_no_bundled_model(solver, tmp_path, monkeypatch):
+    write_checkpoint(tmp_path / "pretrained" / "toy", checkpoint(solver))
+    monkeypatch.setattr("tpn2f.solver.PRETRAINED", tmp_path / "pretrained")
+    (tmp_path / "toy").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert find_model("toy") == tmp_path / "pretrained" / "toy"
+    with pytest.raises(
+        CheckpointError, match=r"has no checkpoint: expected a run directory or a bundled model \(toy\)"
+    ):
+        find_model(tmp_path / "toy")
+
+
+def test_the_package_has_the_solver():
+    import tpn2f
+
+    assert tpn2f.Solver is Solver
+    with pytest.raises(AttributeError, match="no attribute 'Resolver'"):
+        tpn2f.Resolver  # noqa: B018

@@ -1,40 +1,46 @@
-"""`tpn2f demo`: programs at work on problems of the paper and of ours.
+"""`tpn2f demo`: word problems that a model solves, one of the visitor's own, Lisp programs at work, programs that would
+never end.
 
-Until weights are bundled the programs are given, not predicted.
+The model is somebody else's business: a function that solves comes in. Without one the programs of the word problems
+are given, not predicted, and the demo says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.markup import escape
 
-from tpn2f.display import show_run
-from tpn2f.domain import load_domain
-from tpn2f.errors import ExecutionError
+from tpn2f.display import show_run, show_told
+from tpn2f.domain import load_domain, read_problem
+from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
+from tpn2f.solution import Solution
+from tpn2f.wording import clean, cut, format_value
 
-# (question, program): the first three are printed in the paper, the others are of the same kind.
+Solve = Callable[[str], Solution]
+
+# (question, program): of the kinds that MathQA has, in words of our own. The programs are what a model should write.
 WORD_PROBLEMS = (
     (
-        "20 is subtracted from 60 percent of a number, the result is 88. Find the number?",
-        "add(n0,n2)|divide(n1,const_100)|divide(#0,#1)",
-    ),
-    (
-        (
-            "The population of a village is 14300. It increases annually at the rate of 15 percent. What will be its "
-            "population after 2 years?"
-        ),
-        "divide(n1,const_100)|add(#0,const_1)|power(#1,n2)|multiply(n0,#2)",
-    ),
-    (
-        "A train running at the speed of 50 km per hour crosses a post in 4 seconds. What is the length of the train?",
+        "A train running at the speed of 54 km per hour crosses a pole in 10 seconds. What is the length of the train?",
         "multiply(n0,const_1000)|divide(#0,const_3600)|multiply(n1,#1)",
     ),
     (
-        "A box is 1.5 m long, 80 cm wide and 40 cm high. How many litres does it hold?",
-        "multiply(n0,const_100)|volume_rectangular_prism(#0,n1,n2)|divide(#1,const_1000)",
+        "If 12 men can build a wall in 20 days, in how many days can 15 men build it?",
+        "multiply(n0,n1)|divide(#0,n2)",
     ),
-    ("In how many ways can a committee of 5 be chosen from 12 people?", "choose(n1,n0)"),
+    ("A car goes 240 km in 4 hours. What is its speed in km per hour?", "divide(n0,n1)"),
+    (
+        "A person crosses a 600 m long street in 5 minutes. What is his speed in km per hour?",
+        "divide(n0,const_1000)|multiply(n1,const_60)|divide(#1,const_3600)|divide(#0,#2)",
+    ),
+    (
+        ("If the cost price of 20 articles is the same as the selling price of 16 articles, what is the gain percent?"),
+        ("multiply(n1,const_100)|divide(#0,n0)|subtract(const_100,#1)|divide(#2,#1)|multiply(#3,const_100)"),
+    ),
+    ("The area of a triangle with base 12 cm and height 5 cm is", "triangle_area(n0,n1)"),
 )
 # (text, program, inputs): the first is printed in the paper.
 LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
@@ -52,14 +58,57 @@ LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
 HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 
 
-def show_demo(console: Console) -> None:
-    """Word problems worked step by step, Lisp programs on inputs, and programs that would never end."""
-    mathqa = load_domain("mathqa")
-    console.print("[bold]MathQA: word problems and operation sequences[/]\n")
+def show_demo(
+    console: Console, solve: Solve | None = None, own: str = "", ask: Callable[[], str] | None = None
+) -> None:
+    """All of it. `own` is a question of the visitor's, `ask` gets one after another until an empty one comes."""
+    console.print("[bold]Word problems, solved step by step[/]\n")
+    if solve is None:
+        console.print("[yellow]No model is bundled with this installation: the programs here are given.[/]\n")
     for question, program in WORD_PROBLEMS:
-        console.print(escape(question), soft_wrap=True)
-        show_run(console, mathqa, Program.parse(program), question, {})
-        console.print()
+        if solve is None:
+            show_given(console, question, Program.parse(program))
+        else:
+            show_solved(console, solve, question)
+    if solve is not None and (own or ask is not None):
+        console.print("[bold]Your own question[/]\n")
+        if own:
+            show_solved(console, solve, own)
+        while ask is not None and (asked := ask().strip()):
+            show_solved(console, solve, asked)
+    elif own:
+        raise DataError("a question of your own needs a model, and none is bundled; name one with --model")
+    show_lisp(console)
+
+
+def show_given(console: Console, question: str, program: Program) -> None:
+    """A word problem worked by a program that is not the model's."""
+    mathqa = load_domain("mathqa")
+    problem = read_problem(mathqa, question)
+    console.print(escape(question), soft_wrap=True)
+    show_told(console, mathqa, mathqa.steps(program, problem))  # type: ignore[attr-defined]
+    console.print(f"  [bold]answer: {escape(format_value(mathqa.execute(program, problem)))}[/]\n", soft_wrap=True)
+
+
+def show_solved(console: Console, solve: Solve, question: str) -> None:
+    """A word problem worked by a program that the model wrote; a question that cannot be read is told in a line."""
+    console.print(escape(cut(clean(question), 600)), soft_wrap=True)
+    try:
+        solution = solve(question)
+    except DataError as error:
+        console.print(f"  [red]{escape(str(error))}[/]\n", soft_wrap=True)
+        return
+    for kind, line in solution.lines():
+        if kind == "note":
+            console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
+    show_told(console, load_domain("mathqa"), solution.steps)
+    sure = f"confidence {solution.confidence:.2f}{'' if solution.calibrated else ', not calibrated'}"
+    found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
+    console.print(f"  {found}   ({sure})\n", soft_wrap=True)
+
+
+def show_lisp(console: Console) -> None:
+    """Lisp programs on inputs, and programs that would never end."""
     algolisp = load_domain("algolisp")
     console.print("[bold]AlgoLisp: tasks and Lisp programs[/]\n")
     for text, program, inputs in LISP_TASKS:

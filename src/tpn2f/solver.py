@@ -3,63 +3,68 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 
-from tpn2f.checkpoint import Checkpoint, load_weights, read_checkpoint
+from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
-from tpn2f.domain import Domain, Problem, Step, load_domain
-from tpn2f.errors import CheckpointError, ExecutionError
+from tpn2f.domain import Domain, Problem, Step, load_domain, read_problem
+from tpn2f.errors import CheckpointError, ConfigError, DomainError, ExecutionError, N2FError
+from tpn2f.grammar import make_grammar
 from tpn2f.model import Model, build_model
 from tpn2f.program import Program
-from tpn2f.search import Candidate, Grammar, beam, greedy
+from tpn2f.search import Candidate, beam, greedy
+from tpn2f.solution import Alternative, Question, Solution
 from tpn2f.vocabulary import Vocabulary
+from tpn2f.wording import Chosen, clean
 
+PRETRAINED = Path(__file__).parent / "pretrained"
+"""Where the models that come with the package are."""
 VOCABULARIES = ("words", "relations", "arguments")
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """What a model makes of one problem."""
-
-    problem: Problem
-    program: Program | None
-    value: object
-    """What the program gives; None when it cannot be run."""
-    steps: tuple[Step, ...]
-    """The program worked tuple by tuple, where the language runs that way."""
-    confidence: float
-    """The probability of the program among all well-formed ones, as the model sees it; not calibrated."""
-    error: str
-    """Why there is no value; empty when there is one."""
-    unknown: tuple[str, ...]
-    """Words that training did not have."""
-    alternatives: tuple[Candidate, ...]
+MOST_WORDS = 50_000
+"""The most words, padding included, that are read at once: what bounds memory."""
 
 
 class Solver:
     """A model with its vocabularies and its domain."""
 
-    def __init__(self, domain: Domain, codec: Codec, model: Model) -> None:
+    def __init__(self, domain: Domain, codec: Codec, model: Model, temperature: float | None = None) -> None:
         self.domain, self.codec, self.model = domain, codec, model
+        self.temperature = temperature
+        """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
         tuples = model.config.decoder == "tpr"
-        self.grammar = Grammar(domain.relations, domain.constants, codec, slots_filled=tuples)
+        self.grammar = make_grammar(domain, codec, slots_filled=tuples)
 
     @classmethod
-    def load(cls, place: Path | str, data: Path | str | None = None) -> Solver:
-        """From a checkpoint directory, such as `runs/mathqa/checkpoints/best`, or a run directory."""
-        folder = Path(place)
-        best = folder / "checkpoints" / "best"
-        return cls.from_checkpoint(read_checkpoint(best if best.is_dir() else folder), str(place), data)
+    def load(cls, place: Path | str = "mathqa", data: Path | str | None = None, domain: str | None = None) -> Solver:
+        """From a run directory, a checkpoint directory, or a model that comes with the package, by its name.
+
+        `domain` says where the domain is, if not where it was when the model was trained.
+        """
+        return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain)
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None) -> Solver:
+    def from_checkpoint(
+        cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
+    ) -> Solver:
         config, codec = read_setting(checkpoint, where)
         model = make_model(config, codec)
         load_weights(model, checkpoint.tensors.get("model", {}), where)
-        return cls(load_domain(config.data.domain, data), codec, model.eval())
+        temperature = checkpoint.state.get("temperature")
+        if temperature is not None and not (isinstance(temperature, int | float) and 0 < temperature < math.inf):
+            raise CheckpointError(
+                f"{where}: the checkpoint's temperature is {temperature!r}; expected a number above 0"
+            )
+        try:
+            language = load_domain(domain or config.data.domain, data)
+        except DomainError as error:
+            if domain is not None:
+                raise
+            raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
+        return cls(language, codec, model.eval(), temperature)
 
     def predict(
         self,
@@ -77,8 +82,7 @@ class Solver:
         order = sorted(range(len(problems)), key=lambda place: len(problems[place].words))
         found: dict[int, list[Candidate]] = {}
         grammar = self.grammar if masked else None
-        for start in range(0, len(order), batch_size):
-            places = order[start : start + batch_size]
+        for places in _batches(order, problems, batch_size):
             part = [problems[place] for place in places]
             names = [self.domain.names(problem) for problem in part]
             if width == 1:
@@ -90,30 +94,145 @@ class Solver:
         self.model.train(training)
         return [found[place] for place in range(len(problems))]
 
-    def solve(self, text: str, width: int = 1) -> Solution:
-        """Read, encode, search, decode, execute."""
-        problem = self.domain.read(text)
-        return self.work(problem, self.predict([problem], width)[0])
+    def solve(
+        self,
+        text: str,
+        width: int = 1,
+        inputs: Mapping[str, object] | None = None,
+        options: str | Sequence[str] | None = None,
+    ) -> Solution:
+        """Read, encode, search, decode, execute. Raises DataError for a question that cannot be read.
+
+        `inputs` are values that are given beside the text, by name; `options` are answers to choose from.
+        """
+        question = Question(text, inputs or {}, options)
+        problem = self._read(question)
+        return self._solution(question, problem, self.predict([problem], width)[0])
+
+    def solve_all(
+        self, questions: Iterable[str | Question], width: int = 1, batch_size: int = 32
+    ) -> Iterator[Solution]:
+        """One solution a question, in order and as soon as its batch is done.
+
+        A question that cannot be read has a solution without a program, whose `error` says why.
+        """
+        waiting = iter(questions)
+        while part := list(islice(waiting, batch_size)):
+            asked = [Question(question) if isinstance(question, str) else question for question in part]
+            problems: dict[int, Problem] = {}
+            errors: dict[int, str] = {}
+            for place, question in enumerate(asked):
+                try:
+                    problems[place] = self._read(question)
+                except N2FError as error:
+                    errors[place] = str(error)
+            found = dict(zip(problems, self.predict(list(problems.values()), width)))
+            for place, question in enumerate(asked):
+                if place in errors:
+                    yield Solution(Problem(()), None, None, (), 0.0, errors[place], (), text=clean(question.text))
+                else:
+                    yield self._solution(question, problems[place], found[place])
+
+    def _read(self, question: Question) -> Problem:
+        problem = read_problem(self.domain, clean(question.text), question.inputs)
+        # Now, not when a whole batch depends on it.
+        self.domain.names(problem)
+        if question.options is not None:
+            self._choose(0.0, question.options)
+        return problem
+
+    def _solution(self, question: Question, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
+        found = self.work(problem, candidates)
+        chosen = None
+        if question.options is not None and not found.error:
+            chosen = self._choose(found.value, question.options)
+        return replace(found, text=clean(question.text), chosen=chosen)
+
+    def _choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
+        if not hasattr(self.domain, "choose"):
+            raise ConfigError(f"{self.domain.name} has no questions with options")
+        return self.domain.choose(value, options)  # type: ignore[attr-defined]
 
     def work(self, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
         """The best candidate, run on the problem."""
         best = candidates[0]
-        value: object = None
-        steps: tuple[Step, ...] = ()
-        error = ""
+        value, steps, error = self._run(best.program, problem)
+        unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
+        others = []
+        for candidate in candidates[1:]:
+            other, _, reason = self._run(candidate.program, problem)
+            others.append(Alternative(candidate.program, other, self.confidence(candidate), reason))
+        return Solution(
+            problem,
+            best.program,
+            value,
+            steps,
+            self.confidence(best),
+            error,
+            unknown,
+            tuple(others),
+            calibrated=self.temperature is not None,
+            notes=self._notes(problem),
+            notation=getattr(self.domain, "notation", {}),
+        )
+
+    def confidence(self, candidate: Candidate) -> float:
+        """The probability of a program among all well-formed ones, at the temperature that calibration found."""
+        return math.exp(candidate.log_probability / (self.temperature or 1.0))
+
+    def _run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
+        """The value of a program and its steps, or why there is no value."""
         try:
-            if best.program is None:
+            if program is None:
                 raise ExecutionError("the model wrote no program")
             if hasattr(self.domain, "steps"):
-                steps = self.domain.steps(best.program, problem)  # type: ignore[attr-defined]
-                value = steps[-1].result
-            else:
-                value = self.domain.execute(best.program, problem)
+                steps: tuple[Step, ...] = self.domain.steps(program, problem)  # type: ignore[attr-defined]
+                return steps[-1].result, steps, ""
+            return self.domain.execute(program, problem), (), ""
         except ExecutionError as reason:
-            error = str(reason)
-        unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
-        confidence = math.exp(best.log_probability)
-        return Solution(problem, best.program, value, steps, confidence, error, unknown, tuple(candidates[1:]))
+            return None, (), str(reason)
+
+    def _notes(self, problem: Problem) -> tuple[str, ...]:
+        notes = []
+        # Where a program may begin with nothing, as a route does, a question without values is as good as any.
+        if not problem.bindings and all(signature.arity for signature in self.domain.relations.values()):
+            notes.append("the question has no values to work with")
+        new = sum(word not in self.codec.words for word in problem.words)
+        if 3 * new > len(problem.words):
+            notes.append(
+                f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
+            )
+        return tuple(notes)
+
+
+def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:
+    """Places in batches; fewer of them where the texts are very long."""
+    part: list[int] = []
+    for place in order:
+        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > MOST_WORDS):
+            yield part
+            part = []
+        part.append(place)
+    if part:
+        yield part
+
+
+def find_model(place: Path | str) -> Path:
+    """The checkpoint of a run directory, of a checkpoint directory, or of a bundled model by its name."""
+    folder = Path(place)
+    for inner in (folder / "checkpoints" / "best", folder):
+        if (inner / MANIFEST).is_file():
+            return inner
+    if str(place) in bundled_models():
+        return PRETRAINED / str(place)
+    there = ", ".join(bundled_models()) or "none is bundled"
+    what = f"{place} has no checkpoint" if folder.exists() else f"there is no model {place}"
+    raise CheckpointError(f"{what}: expected a run directory or a bundled model ({there})")
+
+
+def bundled_models() -> list[str]:
+    """The names of the models that come with the package."""
+    return sorted(path.parent.name for path in PRETRAINED.glob(f"*/{MANIFEST}"))
 
 
 def make_model(config: Config, codec: Codec) -> Model:

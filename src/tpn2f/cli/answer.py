@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, DomainOption, ModelOption, WidthOption, out, read_input
+from tpn2f.cli.terminal import (
+    DataOption,
+    DomainOption,
+    InputOption,
+    ModelOption,
+    OtherDomainOption,
+    WidthOption,
+    err,
+    out,
+    read_input,
+    spinner,
+)
+from tpn2f.display import show_run, show_solution
 from tpn2f.domain import load_domain
 from tpn2f.errors import DataError
 from tpn2f.program import Program, read_tree
+from tpn2f.questions import Line, Unread, add_given, count_questions, open_questions
+from tpn2f.solution import Question, Solution
+from tpn2f.wording import clean, cut
+
+if TYPE_CHECKING:
+    from tpn2f.solver import Solver
+
+ASK = "Your own question (empty to end)"
 
 
 def run(
@@ -20,41 +47,159 @@ def run(
     question: Annotated[
         str, typer.Option("--question", "-q", help="The problem in words; its numbers are n0, n1, ...")
     ] = "",
-    value: Annotated[
-        list[str] | None, typer.Option("--input", "-i", help="A value by name, as JSON: a='[1,2,3]'.")
-    ] = None,
+    value: InputOption = None,
     domain: DomainOption = "mathqa",
 ) -> None:
     """Run a program of yours on a problem of yours, step by step where the language has steps."""
-    from tpn2f.display import show_run
-
     language = load_domain(domain)
     parsed = Program.from_tree(read_tree(program)) if program.lstrip().startswith("(") else Program.parse(program)
     show_run(out, language, parsed, question, dict(read_input(text) for text in value or []))
 
 
-def demo() -> None:
-    """See the executors at work on problems of the paper and on some of our own."""
+def demo(
+    question: Annotated[str | None, typer.Argument(help="A question of yours, to be solved with the others.")] = None,
+    model: ModelOption = None,
+) -> None:
+    """See it work: word problems solved step by step, one of yours too, and Lisp programs on inputs."""
     from tpn2f.demo import show_demo
 
-    show_demo(out)
+    solver = None
+    with spinner("loading the model"):
+        from tpn2f.solver import Solver, bundled_models
+
+        if model is not None or "mathqa" in bundled_models():
+            solver = Solver.load(model or "mathqa")
+            if solver.domain.name != "mathqa":
+                raise DataError(f"the demo has questions of mathqa; {model} was trained on {solver.domain.name}")
+    if question is None and sys.stdin.isatty() and out.is_terminal:
+        show_demo(out, solver and solver.solve, ask=lambda: typer.prompt(ASK, default="", show_default=False))
+    else:
+        show_demo(out, solver and solver.solve, own=question or "")
 
 
 def solve(
     question: Annotated[
         list[str] | None, typer.Argument(help="Questions; without any, one a line from standard input.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", help="Questions one a line, or JSONL with `question`, `options`, `inputs`."),
+    ] = None,
+    options: Annotated[
+        str | None, typer.Option("--options", "-o", help="Answers to choose from: 'a ) 38 , b ) 27.675 , ...'.")
+    ] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
+    alternatives: Annotated[int, typer.Option(min=0, max=99, help="Show so many other programs as well.")] = 0,
+    abstain_below: Annotated[float, typer.Option(min=0.0, max=1.0, help="Give no answer below this confidence.")] = 0.0,
+    value: InputOption = None,
+    domain: OtherDomainOption = None,
     data: DataOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
-    """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence."""
-    from tpn2f.display import show_solution
-    from tpn2f.solver import Solver
+    """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence.
 
-    if model is None:
-        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled yet")
-    solver = Solver.load(model, data)
-    questions = question or (line.strip() for line in sys.stdin if line.strip())
-    for text in questions:
-        show_solution(out, text, solver.solve(text, width))
+    Without --model it is the bundled model for MathQA; --domain names that of another domain. A line of a file that
+    cannot be read is told and left out; the exit code is 1 then.
+    """
+    if question and file is not None:
+        raise DataError("questions came as arguments and with --file; expected one of the two")
+    if not question and file is None and sys.stdin.isatty():
+        raise DataError(
+            'there is no question: write one in quotes, as in tpn2f solve "What is 20 percent of 50?", name a file '
+            "with --file, or pipe questions in, one a line"
+        )
+    inputs = dict(read_input(text) for text in value or [])
+    with ExitStack() as stack:
+        if question:
+            lines = iter([Line("", Question(text)) for text in question])
+        else:
+            lines = stack.enter_context(open_questions(file))
+        with spinner("loading the model"):
+            solver = load_solver(model, domain, data)
+        # What is typed or piped is answered line by line, what lies in a file in batches.
+        piped = not question and (file is None or str(file) == "-")
+        total = len(question or ()) or (0 if piped or file is None else count_questions(file))
+        told = Told(solver, max(width, alternatives + 1), 1 if piped else 32, alternatives, abstain_below, as_json)
+        given = (Line(line.where, add_given(line.asked, inputs, options and clean(options))) for line in lines)
+        failed = told.answer(given, total, alone=question is not None and len(question) == 1)
+    if failed:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How questions are answered on this terminal."""
+
+    solver: Solver
+    width: int
+    batch_size: int
+    alternatives: int
+    abstain_below: float
+    as_json: bool
+
+    def answer(self, lines: Iterator[Line], total: int, alone: bool) -> int:
+        """Answers in order, as they are ready; the number of lines that could not be read."""
+        failed = done = 0
+        with progress_line() as update:
+            while part := list(islice(lines, self.batch_size)):
+                asked = [line.asked for line in part if isinstance(line.asked, Question)]
+                solved = self.solver.solve_all(asked, self.width, self.batch_size)
+                for line in part:
+                    solution = None if isinstance(line.asked, Unread) else next(solved)
+                    reason = line.asked.reason if isinstance(line.asked, Unread) else ""
+                    if solution is not None and solution.program is None:
+                        reason = solution.error
+                    if reason and alone:
+                        raise DataError(reason)
+                    if reason:
+                        failed += 1
+                        self.show_failure(line.where, reason, solution)
+                    elif solution is not None:
+                        self.show(solution)
+                    done += 1
+                    update(f"solved {done:,}{f' of {total:,}' if total else ''}")
+        return failed
+
+    def show(self, solution: Solution) -> None:
+        shown = replace(solution, alternatives=solution.alternatives[: self.alternatives])
+        if self.as_json:
+            print_json(shown.to_json(self.abstain_below))
+        else:
+            show_solution(out, shown, self.abstain_below)
+
+    def show_failure(self, where: str, reason: str, solution: Solution | None) -> None:
+        text = "" if solution is None else solution.text
+        place = where or f"question {cut(text, 40)!r}"
+        err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}: {reason}'.split()))}", soft_wrap=True)
+        if self.as_json:
+            print_json({"question": text, "error": reason, "where": where})
+
+
+def load_solver(model: Path | None, domain: str | None, data: Path | None) -> Solver:
+    """The model that is named, or else the bundled one of a domain."""
+    from tpn2f.solver import Solver, bundled_models
+
+    if model is not None:
+        return Solver.load(model, data, domain)
+    name = domain or "mathqa"
+    if name not in bundled_models():
+        there = ", ".join(bundled_models()) or "none yet"
+        raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
+    return Solver.load(name, data)
+
+
+def print_json(record: Mapping[str, object]) -> None:
+    """One line, at once: whoever reads a pipe need not wait."""
+    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """How far it is, where the answers themselves do not show it."""
+    if out.is_terminal:
+        yield lambda message: None
+    else:
+        with spinner("solving") as update:
+            yield update

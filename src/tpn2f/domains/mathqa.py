@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tpn2f.domain import Example, Problem, Signature, Step, data_folder, run_steps
 from tpn2f.domains.mathqa_operations import OPERATIONS, RELATIONS
-from tpn2f.domains.mathqa_options import Options, read_options, read_value
+from tpn2f.domains.mathqa_options import LETTERS, Options, read_options, read_value
 from tpn2f.domains.mathqa_published import published_credit
+from tpn2f.domains.mathqa_words import NOTATION, describe
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
-from tpn2f.program import Program
+from tpn2f.program import Program, RelationalTuple
+from tpn2f.wording import Chosen
 
 FIELDS = ("Problem", "options", "correct", "linear_formula")
 MAX_CHARACTERS = 100_000
@@ -53,6 +55,7 @@ class MathQA:
     splits = ("train", "dev", "test", "challenge_test")
     relations: Mapping[str, Signature] = RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(_VALUES, "number")
+    notation: Mapping[str, str] = NOTATION
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
@@ -92,6 +95,25 @@ class MathQA:
 
     def execute(self, program: Program, problem: Problem) -> float:
         return self.steps(program, problem)[-1].result  # type: ignore[return-value]
+
+    def describe(self, step: RelationalTuple) -> str:
+        return describe(step)
+
+    def choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
+        """The option nearest to a value; None when none is a number or two are equally near. Raises DataError."""
+        if isinstance(options, str):
+            found = read_options(options.lower(), "")
+        else:
+            found = Options(tuple(" ".join(str(option).lower().split()) for option in options[: len(LETTERS)]), "")
+        if len(found.texts) < 2:
+            shown = options if isinstance(options, str) else ", ".join(map(str, options))
+            raise DataError(f"options: expected 'a ) 38 , b ) 27 , ...' or a list of texts, got {shown[:60]!r}")
+        label = found.nearest(value) if isinstance(value, int | float) else None
+        if label is None:
+            return None
+        text = found.texts[LETTERS.index(label)]
+        number = read_value(text) or 0.0
+        return Chosen(label, text, abs(number - float(value)) <= 0.01 * abs(number) + 1e-9)  # type: ignore[arg-type]
 
     def is_solved(self, program: Program, example: Example) -> bool:
         """Whether the option nearest to the program's value is the right one."""

@@ -1,0 +1,51 @@
+"""The command that calibrates: how far a model's confidence agrees with how often it is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, WidthOption, err, out, spinner, write
+
+
+def calibrate(
+    model: Annotated[str, typer.Argument(help="A run directory, a checkpoint or a bundled model.")],
+    split: Annotated[str, typer.Option(help="What to calibrate on: one half to fit, the other to judge.")] = "dev",
+    width: WidthOption = 1,
+    goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is told.")] = 0.95,
+    limit: Annotated[int, typer.Option(min=0, help="Use only so many examples; 0 for all.")] = 0,
+    dry: Annotated[bool, typer.Option("--dry", help="Measure only; leave the model as it is.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
+    domain: OtherDomainOption = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a model's confidence honest: find its temperature on dev, measure it, and keep it with the model."""
+    from tpn2f.confidence import calibrate as find
+    from tpn2f.confidence import facts, judge, write_calibration
+    from tpn2f.display import show_calibration
+    from tpn2f.evaluation import digest
+    from tpn2f.solver import Solver
+
+    with spinner(f"solving {split}") as update:
+        solver = Solver.load(model, data, domain)
+        halves = judge(
+            solver, split, width, limit, lambda done, total: update(f"solving {split}: {done:,} of {total:,}")
+        )
+        found = find(*halves, goal)
+    mode = "greedy" if width == 1 else f"beam {width}"
+    told = {"model": Path(model).name, "domain": solver.domain.name, "split": split, "mode": mode, **facts(found)}
+    text = json.dumps(told | {"examples_sha256": digest(solver.domain.examples(split))}, indent=1)
+    if as_json:
+        out.print(text, soft_wrap=True, markup=False)
+    else:
+        show_calibration(out, found)
+    if output is not None:
+        write(output, text)
+    if not dry:
+        place = write_calibration(model, found)
+        err.print(f"temperature and threshold written into {escape(str(place))}", soft_wrap=True)

@@ -1,0 +1,89 @@
+"""Values, steps and texts as people write them: plain text for the terminal, Python and the page. Knows no terminal.
+
+A domain may help with two attributes of its own: `notation`, a mapping from a relation to a template such as
+`"{} / {}"`, and `describe(tuple)`, which says in words what a tuple does.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from enum import Enum
+from types import NoneType
+from typing import NamedTuple
+
+from tpn2f.domain import Step
+
+_BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Chosen(NamedTuple):
+    """The option that fits a value best; what a domain's `choose(value, options)` gives."""
+
+    label: str
+    text: str
+    exact: bool
+    """Whether the option is the value but for rounding, not just the nearest one."""
+
+    def __str__(self) -> str:
+        return f"{self.label} ) {self.text}"
+
+
+def format_value(value: object) -> str:
+    """A value as a person writes it: 0.6, 1250, [1, 2, 3]."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a whole number of {value.bit_length()} bits"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    if isinstance(value, Enum):
+        return value.name
+    # A class of the domain's own knows best how it is written.
+    if type(value) not in (str, bool, int, list, tuple, dict, NoneType):
+        return str(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def format_step(step: Step, notation: Mapping[str, str] | None = None) -> str:
+    """`divide(n1, const_100) = 60 / 100 = 0.6`. Long values are cut: every step shows its own result."""
+    return f"{step.tuple} = {format_sum(step, notation)}"
+
+
+def format_sum(step: Step, notation: Mapping[str, str] | None = None) -> str:
+    """`60 / 100 = 0.6`, or `lcm(4, 6) = 12` where the relation has no sign."""
+    values = [cut(format_value(value), 30) for value in step.values]
+    template = (notation or {}).get(step.tuple.relation)
+    if template is None:
+        written = f"{step.tuple.relation}({', '.join(values)})"
+    else:
+        # A negative number beside a sign reads as a slip of the pen.
+        written = template.format(*(f"({value})" if value.startswith("-") else value for value in values))
+    return f"{written} = {cut(format_value(step.result), 80)}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text on one line, of so many characters at most."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 4].rstrip()} ..."
+
+
+def clean(text: str) -> str:
+    """A text without what could command a terminal or could not be written: control signs, lone surrogates."""
+    kept = (
+        " " if sign.isspace() else "\ufffd" if unicodedata.category(sign) in ("Cc", "Cs") else sign
+        for sign in text
+        if sign not in _BIDIRECTIONAL
+    )
+    return "".join(kept).strip()
+
+
+def json_value(value: object) -> object:
+    """The value if JSON can hold it, else its text."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return format_value(value)
+    return format_value(value) if isinstance(value, Enum) else value
