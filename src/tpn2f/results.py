@@ -110,6 +110,22 @@ def _mathqa(folder: Path) -> str:
     return _markdown(rows)
 
 
+def _training(prefix: str) -> Callable[[Path], str]:
+    """What every trained row of a data set has cost, worst first."""
+
+    def table(folder: Path) -> str:
+        rows = [["trained row", "weights", "epochs", "best epoch", "hours, one core", "strict on dev, greedy"]]
+        for report in _reports(folder, prefix):
+            facts = report["facts"].get("training")
+            if facts and report["facts"]["mode"] == "greedy":
+                epochs = f"{facts['epochs']}{'' if facts['finished'] else ' (not finished)'}"
+                cells = [f"{facts['weights']:,}", epochs, str(facts["best_epoch"]), f"{facts['hours']:.2f}"]
+                rows.append([report["facts"]["row"], *cells, f"{100 * facts['best_dev']:.2f}"])
+        return _markdown(rows) if len(rows) > 1 else "No row is trained yet."
+
+    return table
+
+
 def _algolisp(folder: Path) -> str:
     rows = [["AlgoLisp test", "Acc", "50p-Acc", "M-Acc", "Acc, cleaned", "50p-Acc, cleaned", "M-Acc, cleaned"]]
     for report in _reports(folder, "algolisp-test"):
@@ -158,16 +174,57 @@ def _speed(folder: Path) -> str:
     )
     rate, times = interpreter["runs_a_second_cpu"], interpreter["times_tree_walker"]
     rows.append(["Lisp tests a second on one core", f"{rate:,.0f} ({times:.1f} times a tree walker)", ""])
+    if (folder / "benchmark_cost.json").exists():
+        cost = _load(folder, "benchmark_cost.json")
+        what = f"MathQA to the paper's accuracy ({cost['epochs']} epochs), published time extrapolated"
+        rows.append([what, f"{cost['times']:.0f} times faster", f"{cost['ours_seconds'] / 60:.0f} minutes"])
     for row in learning["rows"]:
         scored = f"{row['strict']['all']:.1f} % after {row['cpu_seconds']:.0f} s"
         rows.append([f"arithmetic from scratch, strict on test, {row['system']}", scored, ""])
     return _markdown(rows)
 
 
+def _confidence(folder: Path) -> str:
+    """Every calibrated model: temperature and thresholds from one half of dev, what they are worth on the other."""
+    rows = [["half of dev that nothing was fitted on", "value"]]
+    for path in sorted(folder.glob("confidence-*.json")):
+        facts = _load(folder, path.name)
+        name = f"{facts['model']} ({facts['mode']})"
+        rows.append([f"{name}: questions, strictly right", f"{facts['reported']:,}, {100 * facts['accuracy']:.2f} %"])
+        errors = " / ".join(f"{100 * facts[f'error_{when}']:.2f} %" for when in ("before", "after"))
+        rows.append([f"{name}: calibration error before / after temperature {facts['temperature']:.3f}", errors])
+        for kind, words in (("plain", "threshold as found"), ("safe", "threshold with a margin for chance")):
+            what = f"{name}: coverage at {100 * facts['goal']:g} % precision, {words}"
+            found = facts[kind]
+            shares = (
+                found and f"{100 * found['coverage']:.2f} % answered, {100 * found['precision']:.2f} % of these right"
+            )
+            rows.append([f"{what} ({found['threshold']:.3f})" if found else what, shares or "none"])
+    return _markdown(rows) if len(rows) > 1 else "No model is calibrated yet."
+
+
+def _examples(folder: Path) -> str:
+    """The example domains: held-out programs of kinds that train has, and held-out combinations of relations."""
+    rows = [["example domain", "strict, test", "strict, combinations", "by value, test", "training, one core"]]
+    for cost in (
+        _load(folder, "benchmark_examples.json")["rows"] if (folder / "benchmark_examples.json").exists() else []
+    ):
+        test, combined = (
+            _load(folder, f"examples-{cost['domain']}-{split}.json") for split in ("test", "combinations")
+        )
+        cells = [_metric(test, "all", "strict"), _metric(combined, "all", "strict"), _metric(test, "all", "execution")]
+        rows.append([cost["domain"], *cells, f"{cost['cpu_seconds']:.0f} s"])
+    return _markdown(rows) if len(rows) > 1 else "No example is trained yet."
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa": _mathqa,
     "algolisp": _algolisp,
+    "mathqa-training": _training("mathqa-test"),
+    "algolisp-training": _training("algolisp-test"),
     "mathqa-groups": _groups("mathqa-test"),
     "algolisp-groups": _groups("algolisp-test"),
     "speed": _speed,
+    "confidence": _confidence,
+    "examples": _examples,
 }

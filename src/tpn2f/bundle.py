@@ -1,0 +1,103 @@
+"""Models that come with the package: float16 weights, vocabularies, the config and a card that says what to expect.
+
+A bundled model is a checkpoint directory under `pretrained/`, verified like any other. What it is worth is measured
+after its weights were halved, so the card tells of exactly what is shipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from tpn2f.config import write_config
+from tpn2f.errors import CheckpointError
+from tpn2f.solver import PRETRAINED, read_setting
+
+LARGEST = 30_000_000
+"""The most bytes of weights that a bundled model may have."""
+KEPT = ("config", "n_positions", "longest", "data_sha256", "standing", "temperature", "threshold")
+"""What of a checkpoint's state goes into a bundle."""
+CARD = "card.md"
+
+
+def halve(checkpoint: Checkpoint) -> Checkpoint:
+    """The model of a checkpoint with float16 weights and without what only training needs."""
+    weights = {
+        name: tensor.to(torch.float16) if tensor.is_floating_point() else tensor
+        for name, tensor in checkpoint.tensors["model"].items()
+    }
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise CheckpointError(f"{name} has weights that float16 cannot hold")
+    state = {key: checkpoint.state[key] for key in KEPT if key in checkpoint.state}
+    return Checkpoint({"model": weights}, state, dict(checkpoint.texts))
+
+
+def write_half(run: Path) -> Path:
+    """The best weights of a run, halved, beside its checkpoints. Written anew, so that it is never of older weights."""
+    place = run / "half"
+    write_checkpoint(place, halve(read_checkpoint(run / "checkpoints" / "best")))
+    return place
+
+
+def write_bundle(run: Path, name: str, reports: Sequence[Mapping[str, Any]], folder: Path = PRETRAINED) -> Path:
+    """Puts the halved model of a run into the package, with a card made of its reports."""
+    half = read_checkpoint(write_half(run))
+    size = sum(tensor.nbytes for tensor in half.tensors["model"].values())
+    if size > LARGEST:
+        raise CheckpointError(f"{run}: the halved weights have {size:,} bytes; a bundled model has {LARGEST:,} at most")
+    place = folder / name
+    write_checkpoint(place, Checkpoint(half.tensors, half.state, {**half.texts, CARD: card(name, half, reports)}))
+    return place
+
+
+def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:
+    """The model card, in Markdown: what it is, how it was made, what it is worth, what not to expect of it."""
+    config, codec = read_setting(checkpoint, name)
+    standing = checkpoint.state.get("standing", {})
+    weights = checkpoint.tensors["model"].values()
+    rows = [
+        ("model", f"{config.name}: {config.model.encoder} encoder, {config.model.decoder} decoder"),
+        ("weights", f"{sum(w.numel() for w in weights):,} in float16, {sum(w.nbytes for w in weights):,} bytes"),
+        (
+            "vocabulary",
+            f"{len(codec.words):,} words, {len(codec.relations)} relations, {len(codec.arguments)} arguments",
+        ),
+        ("learned from", f"{config.data.domain} {config.data.train}, chosen on {config.data.dev}, nothing pre-trained"),
+        ("data sha256", str(checkpoint.state.get("data_sha256", "unknown"))),
+        ("seed", str(config.training.seed)),
+        ("epoch of these weights", f"{standing.get('epoch', 0)} of {config.training.epochs}"),
+        ("training so far", f"{standing.get('seconds', 0.0) / 60:.0f} minutes"),
+    ]
+    lines = [f"# {name}", "", "| | |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows), ""]
+    for report in reports:
+        groups = report["groups"]
+        metrics = list(groups[0]["metrics"])
+        lines += [f"## {report['title']}", "", "| | n | " + " | ".join(metrics) + " |"]
+        lines.append("|---|" + "---:|" * (1 + len(metrics)))
+        for group in groups:
+            cells = [f"{100 * group['metrics'][metric]['value']:.2f}" for metric in metrics]
+            lines.append(f"| {group['name']} | {group['count']:,} | " + " | ".join(cells) + " |")
+        lines.append("")
+    lines += [
+        "Percent, measured with these float16 weights; the intervals are in the project's `results/`.",
+        "",
+        "## Limits",
+        "",
+        "* It knows questions like those it learned from. The rows of unseen templates are what a question of your own",
+        "  may expect.",
+        "* It always writes a program. The confidence and words that training did not have are told with every answer.",
+        "* Its data is in English, was annotated by many hands, and holds wrong programs.",
+        "",
+        "## Config",
+        "",
+        "```toml",
+        write_config(config).rstrip(),
+        "```",
+        "",
+    ]
+    return "\n".join(lines)

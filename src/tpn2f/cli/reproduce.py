@@ -1,0 +1,102 @@
+"""The commands that make what is published: the paper's tables redone, and the models that come with the package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tpn2f.cli.learn import train_run
+from tpn2f.cli.terminal import DataOption, err, out, spinner, write
+from tpn2f.errors import DataError
+
+RunsOption = Annotated[Path, typer.Option("--runs", help="The folder of the run directories.")]
+RootOption = Annotated[Path, typer.Option("--root", help="The project's folder, with configs/ and results/.")]
+
+
+def reproduce(
+    table: Annotated[str, typer.Argument(help="The table: mathqa or algolisp.")],
+    row: Annotated[list[str] | None, typer.Option(help="Only these rows, such as mathqa-tp2lstm.")] = None,
+    runs: RunsOption = Path("runs"),
+    root: RootOption = Path(),
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Change a setting of every row.")] = None,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Train nothing: score rows as far as they are trained.")
+    ] = False,
+    data: DataOption = None,
+) -> None:
+    """Redo a table of the paper: train what is not trained, score it on test, write results/ and the tables.
+
+    A training that was stopped goes on where it stood. Every report says how many epochs its row had.
+    """
+    from tpn2f.domain import load_domain
+    from tpn2f.evaluation import evaluate_system
+    from tpn2f.reproduction import TABLES, report_path, row_config, score_row
+    from tpn2f.results import write_tables
+
+    if table not in TABLES:
+        raise DataError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+    known = TABLES[table]
+    rows = tuple(row or known.rows)
+    for name in rows:
+        if name not in known.rows:
+            raise DataError(f"{table} has no row {name!r}; it has {', '.join(known.rows)}")
+    configs = {name: row_config(root / "configs", name, settings or []) for name in rows}
+    if not unfinished:
+        for name, config in configs.items():
+            err.print(f"[bold]{escape(name)}[/]")
+            if not train_run(config, runs / name, data, resume=True):
+                again = f"tpn2f reproduce {table} --runs {runs}"
+                err.print(f"saved; go on with: {escape(again)}", soft_wrap=True)
+                raise typer.Exit(130)
+    results = root / "results"
+    for name in rows:
+        if unfinished and not (runs / name / "checkpoints" / "best").exists():
+            err.print(f"{escape(name)}: not trained yet, left out", soft_wrap=True)
+            continue
+        for width in known.widths:
+            with spinner(f"scoring {name}") as update:
+                report = score_row(
+                    runs / name,
+                    name,
+                    width,
+                    data=data,
+                    progress=lambda done, total, name=name: update(f"scoring {name}: {done:,} of {total:,}"),
+                )
+            write(report_path(results, table, "test", name, width), report.to_json())
+            out.print(f"{report.title}: strict {report.whole.metrics['strict']}", soft_wrap=True, markup=False)
+    for system in known.systems:
+        place = report_path(results, table, "test", system, 1)
+        if not place.exists():
+            with spinner(f"scoring {system}"):
+                write(place, evaluate_system(load_domain(table, data), "test", system).to_json())
+    for page in write_tables(root):
+        out.print(f"written: {page}", soft_wrap=True, markup=False)
+    out.print("Where this differs from the paper:")
+    for line in known.differences:
+        out.print(f"* {line}", soft_wrap=True, markup=False)
+
+
+def bundle(
+    run: Annotated[Path, typer.Argument(help="The run directory whose best weights are to be shipped.")],
+    name: Annotated[str, typer.Argument(help="The name of the bundled model, such as mathqa.")],
+    report: Annotated[
+        list[Path] | None, typer.Option(help="Reports of exactly these weights, for the card; see `reproduce`.")
+    ] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
+) -> None:
+    """Put a trained model into the package: float16 weights, vocabularies, config and a model card."""
+    from tpn2f.bundle import write_bundle
+    from tpn2f.solver import PRETRAINED
+
+    reports = []
+    for path in report or []:
+        try:
+            reports.append(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is not a report: {error}") from error
+    place = write_bundle(run, name, reports, folder or PRETRAINED)
+    out.print(f"written: {place}", soft_wrap=True, markup=False)

@@ -1,0 +1,126 @@
+"""The paper's tables redone: which configs are their rows, and how a trained row is scored once on its test split.
+
+Training itself is `training.py`; what a prediction is worth is decided in `metrics.py`. A row's report carries what it
+cost: epochs, time, weights. Rows of one table learn from the same examples and are chosen by the same rule on dev.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpn2f.bundle import write_half
+from tpn2f.checkpoint import read_checkpoint, read_latest
+from tpn2f.config import Config, load_config
+from tpn2f.errors import DataError
+from tpn2f.evaluation import evaluate_model
+from tpn2f.metrics import Report
+from tpn2f.solver import Solver
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the paper, redone."""
+
+    rows: tuple[str, ...]
+    """Configs, each `configs/ROW.toml`."""
+    systems: tuple[str, ...]
+    """Systems without weights that stand beside them."""
+    widths: tuple[int, ...]
+    """Every row is scored by greedy search (1) and by beams of these widths."""
+    differences: tuple[str, ...]
+    """Where our splits or scorers are not the paper's."""
+
+
+TABLES = {
+    "mathqa": Table(
+        (
+            "mathqa",
+            "mathqa-lstm2tp",
+            "mathqa-tp2lstm",
+            "mathqa-lstm2lstm",
+            "mathqa-lstm2lstm-100",
+            "mathqa-paper",
+        ),
+        ("retrieval", "gold", "empty"),
+        (1, 5),
+        (
+            "The test split is the public one (2,985 problems).",
+            "Strict is exact equality of operation sequences, of any length.",
+            "`published` is the authors' execution scorer written anew; it gives an empty answer 20 %.",
+            "`value` and `nearest_option` are scorers of ours.",
+            "Numbers in the text are n0, n1, ... for all rows; the published code keeps the numerals.",
+            "Every row keeps the weights that were best on dev; the paper names no selection.",
+        ),
+    ),
+    "algolisp": Table(
+        ("algolisp", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm", "algolisp-generated"),
+        ("retrieval", "gold"),
+        (1, 10),
+        (
+            "The training file of 79,214 records is not at hand: all rows learn from a part of the dev file.",
+            "The row `algolisp-generated` also learns from records that were generated from that part.",
+            "The cleaned test set holds the records whose gold program passes its tests under our evaluator.",
+        ),
+    ),
+}
+
+
+def row_config(configs: Path, row: str, settings: Sequence[str] = ()) -> Config:
+    """The config of a row. Raises ConfigError for one that is not there."""
+    return load_config(configs / f"{row}.toml", settings)
+
+
+def training_facts(run: Path) -> dict[str, Any]:
+    """What a run has cost so far, and which weights are its best."""
+    found = read_latest(run / "checkpoints")
+    if found is None:
+        raise DataError(f"{run} has no checkpoint: it was not trained yet")
+    last = found[0].state["standing"]
+    best = read_checkpoint(run / "checkpoints" / "best")
+    return {
+        "epochs": last["epoch"],
+        "finished": last["finished"],
+        "best_epoch": best.state["standing"]["epoch"],
+        "best_dev": round(best.state["standing"]["best"], 4),
+        "steps": last["step"],
+        "hours": round(last["seconds"] / 3600, 2),
+        "weights": sum(tensor.numel() for tensor in best.tensors["model"].values()),
+        "config": best.state["config"],
+        "data_sha256": best.state.get("data_sha256"),
+    }
+
+
+def score_row(
+    run: Path,
+    row: str,
+    width: int,
+    split: str = "test",
+    data: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Scores the halved best weights of a run: what is reported is what would be shipped."""
+    training = training_facts(run)
+    solver = Solver.load(write_half(run), data)
+    report, _, _ = evaluate_model(solver, split, row, width, progress=progress)
+    return replace(report, facts={**report.facts, "row": row, "training": training, "commit": _commit()})
+
+
+def report_path(results: Path, table: str, split: str, row: str, width: int) -> Path:
+    """Where a row's report belongs, such as results/mathqa-test-tp2lstm.json."""
+    short = row.removeprefix(f"{table}-") if row != table else "tpn2f"
+    return results / f"{table}-{split}-{short}{'' if width == 1 else f'-beam{width}'}.json"
+
+
+def _commit() -> str:
+    """The commit of the working directory, marked when there are changes; empty outside a repository."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True, timeout=10
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
