@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import settings
 from jaxtyping import config
 
+from tpn2f import cli
 from tpn2f.domain import Example, data_folder
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.mathqa import MathQA
@@ -100,3 +103,31 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("TPN2F_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "cache"))
     return inner
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def tpn2f(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nowhere: Path) -> Run:
+    """Runs a command as the shell would, in an empty folder without data."""
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["tpn2f", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "120")
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as leaving:
+            code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run

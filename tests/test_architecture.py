@@ -19,15 +19,42 @@ MODULES = dict(zip(NAMES, PATHS))
 # From the ground to the roof: a room imports from the rooms before it only. Text and symbols first, then tensors, then
 # what stands between, then the edges. The domains are in no room: they stand on `domain` and are loaded by name.
 ROOMS = (
-    *("errors", "program", "vocabulary", "domain", "metrics"),
+    *(
+        "errors",
+        "program",
+        "vocabulary",
+        "domain",
+        "wording",
+        "solution",
+        "questions",
+        "metrics",
+        "functions",
+        "contract",
+        "inspection",
+        "starter",
+    ),
     *("tpr", "kernels", "model"),
-    *("codec", "config", "search", "checkpoint", "crew", "solver"),
-    *("retrieval", "evaluation", "training", "results", "explain", "doctor", "originals", "download"),
-    *("plots", "display", "demo", "web", "cli", "__main__"),
+    *("codec", "config", "grammar", "search", "checkpoint", "crew", "device", "tracking", "optimizer", "solver"),
+    *(
+        "retrieval",
+        "evaluation",
+        "confidence",
+        "export",
+        "training",
+        "space",
+        "study",
+        "tuning",
+        "bundle",
+        "reproduction",
+        "results",
+    ),
+    *("explain", "doctor", "originals", "download"),
+    *("colours", "labels", "plots", "album", "display", "demo", "web", "cli", "__main__"),
 )
 SYMBOLS = {
     *("errors", "program", "vocabulary", "domain", "metrics", "retrieval", "doctor", "originals"),
-    *("download", "display", "demo"),
+    *("wording", "solution", "questions"),
+    *("download", "display", "demo", "functions", "contract", "inspection", "starter"),
 }
 TENSORS = {"tpr", "kernels", "model"}
 MAX_LINES = 400

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
 
+from conftest import Outcome, Run
 from test_mathqa import DAMAGED, RECORD, write
 from tpn2f import cli
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def tpn2f(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nowhere: Path) -> Run:
-    """Runs a command as the shell would, in an empty folder without data."""
-
-    def run(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["tpn2f", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as leaving:
-            code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return run
 
 
 def commands(group: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -185,9 +158,9 @@ def test_run_shows_the_steps(tpn2f: Run) -> None:
     outcome = tpn2f("run", "add(n0,n2)|divide(n1,const_100)|divide(#0,#1)", "-q", "20 from 60% of it is 1,088.")
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
-        "  #0  add(n0, n2) = add(20, 1088) = 1108",
-        "  #1  divide(n1, const_100) = divide(60, 100) = 0.6",
-        "  #2  divide(#0, #1) = divide(1108, 0.6) = 1846.67",
+        "  #0  add(n0, n2) = 20 + 1088 = 1108",
+        "  #1  divide(n1, const_100) = 60 / 100 = 0.6",
+        "  #2  divide(#0, #1) = 1108 / 0.6 = 1846.67",
         "  = 1846.67",
     ]
 
@@ -238,7 +211,7 @@ def test_show_prints_texts_as_they_are(tpn2f: Run, data: Path) -> None:
     write(data, [{**RECORD, "Problem": "a ratio a:b:c of 3 and :smile: is [bold] 4 [/bold] and 5"}], "dev")
     outcome = tpn2f("data", "show", "mathqa", "--data", data)
     assert "dev:0  a ratio a:b:c of 3 and :smile: is [bold] 4 [/bold] and 5" in outcome.out
-    assert "#0  multiply(n0, n2) = multiply(3, 5) = 15" in outcome.out
+    assert "#0  multiply(n0, n2) = 3 × 5 = 15" in outcome.out
     assert "the program gives the answer" in outcome.out, "7.5 is the nearest option"
 
 
@@ -283,7 +256,7 @@ def test_ids_of_doubtful_records_are_listed(tpn2f: Run, data: Path) -> None:
 def test_the_demo_runs(tpn2f: Run) -> None:
     outcome = tpn2f("demo")
     assert outcome.code == 0, outcome.err
-    for text in ("= 180", "= 792", "= 720", "= 40", "(pow 1000000000 1000000000)"):
+    for text in ("answer: 150", "answer: 7.2", "= 720", "= 40", "(pow 1000000000 1000000000)"):
         assert text in outcome.out
 
 
@@ -313,7 +286,7 @@ def run_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trained_model_solves_and_is_scored(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
-    solved = tpn2f("solve", "What is 3 plus 4 frobs?", "--model", run_directory, "--beam", "2")
+    solved = tpn2f("solve", "What is 3 plus 4 frobs?", "--model", run_directory, "--alternatives", "1")
     assert solved.code == 0, solved.err
     assert "frobs" in solved.out and "confidence" in solved.out and "  or  " in solved.out
     saved = tmp_path / "predictions.jsonl"
@@ -324,13 +297,128 @@ def test_a_trained_model_solves_and_is_scored(tpn2f: Run, run_directory: Path, t
 
 
 def test_solve_reads_standard_input(tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", ["add 1 and 2\n", "\n", "add 3 and 4\n"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("add 1 and 2\n\nadd 3 and 4\n"))
     solved = tpn2f("solve", "--model", run_directory)
     assert solved.code == 0, solved.err
     assert solved.out.count("confidence") == 2
 
 
-def test_solve_without_a_model_or_a_question_is_one_line(tpn2f: Run, run_directory: Path) -> None:
-    assert_fails(tpn2f("solve", "1 plus 1"), "--model")
+def test_solve_without_a_model_or_a_question_is_one_line(
+    tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tpn2f.solver.PRETRAINED", run_directory / "none")
+    assert_fails(tpn2f("solve", "1 plus 1"), "no model is bundled for mathqa (there is none yet)", "--model")
+    assert_fails(tpn2f("solve", "1 plus 1", "-d", "algolisp"), "no model is bundled for algolisp")
     assert_fails(tpn2f("solve", "", "--model", run_directory), "empty")
-    assert_fails(tpn2f("solve", "1", "--model", run_directory / "nothing"), "no checkpoint")
+    assert_fails(tpn2f("solve", "1", "--model", run_directory / "nothing"), "there is no model")
+    assert_fails(tpn2f("solve", "1", "--model", run_directory, "--options", "a ) 1"), "no questions with options")
+    assert_fails(tpn2f("solve", "1", "--file", "x", "--model", run_directory), "expected one of the two")
+    assert_fails(tpn2f("solve", "--file", "x", "--model", run_directory), "cannot read x")
+
+
+def test_solve_on_a_terminal_without_a_question_says_what_to_do(
+    tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    assert_fails(tpn2f("solve", "--model", run_directory), "there is no question", "--file")
+
+
+def test_solve_goes_on_behind_broken_lines(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    lines = ['{"question": "add 1 and 2"}', '{"question": ', '{"text": " "}', "", '{"text": "add \\ud800 3 and 4"}']
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines))
+    outcome = tpn2f("solve", "--file", tmp_path / "questions.jsonl", "--model", run_directory, "--json")
+    assert outcome.code == 1
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [record["question"] for record in records] == ["add 1 and 2", "", "", "add \ufffd 3 and 4"]
+    assert [bool(record.get("program")) for record in records] == [True, False, False, True]
+    told = outcome.err.splitlines()
+    assert [line.split(":")[1].strip() for line in told] == ["questions.jsonl, line 2", "questions.jsonl, line 3"]
+
+
+def test_solve_holds_answers_back(tpn2f: Run, run_directory: Path) -> None:
+    outcome = tpn2f("solve", "add 1 and 2", "--model", run_directory, "--abstain-below", "1")
+    assert outcome.code == 0 and "no answer: confidence" in outcome.out and "#0" not in outcome.out
+
+
+def test_solve_keeps_what_it_printed_when_it_is_stopped(
+    tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopped:
+        def __iter__(self) -> Iterator[str]:
+            yield "add 1 and 2\n"
+            raise KeyboardInterrupt
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Stopped())
+    outcome = tpn2f("solve", "--model", run_directory)
+    assert outcome.code == 130 and "confidence" in outcome.out and outcome.err.endswith("tpn2f: stopped\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 2_000, "数 を 足す 😀 \u200d", "\x1b]0;owned\x07 5 plus 6", "<b>[bold]5[/bold]"]
+)
+def test_solve_answers_or_refuses_strange_texts_in_words(tpn2f: Run, run_directory: Path, text: str) -> None:
+    outcome = tpn2f("solve", text, "--model", run_directory)
+    assert outcome.code in (0, 2) and "Traceback" not in outcome.err
+    assert "\x1b" not in outcome.out and "\x07" not in outcome.out
+    assert "confidence" in outcome.out or outcome.err.startswith("tpn2f: ")
+
+
+def test_calibrate_measures_and_writes(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    place = tmp_path / "confidence.json"
+    words = ("calibrate", run_directory, "--limit", 40, "--dry", "--output", place)
+    outcome = tpn2f(*words)
+    assert outcome.code == 0, outcome.err
+    assert "expected calibration error" in outcome.out
+    assert (
+        sum(part["count"] for part in json.loads(place.read_text())["after"])
+        == json.loads(place.read_text())["reported"]
+    )
+    assert_fails(tpn2f("calibrate", run_directory, "--split", "test"), "calibrate on dev")
+
+
+def test_export_writes_files(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="the extra `export` is not installed")
+    outcome = tpn2f("export", run_directory, tmp_path / "onnx")
+    assert outcome.code == 0 and "encoder.onnx" in outcome.out and (tmp_path / "onnx" / "step.onnx").is_file()
+
+
+# A domain of one's own
+
+
+def test_a_domain_is_begun_checked_and_shown(tpn2f: Run, nowhere: Path) -> None:
+    made = tpn2f("domain", "new", "rover")
+    assert made.out.splitlines() == ["written: rover.py", "written: test_rover.py", "next: tpn2f domain check rover.py"]
+    assert_fails(tpn2f("domain", "new", "rover"), "rover.py and test_rover.py exists already", "--force")
+    assert tpn2f("domain", "new", "rover", "--force").code == 0
+    checked = tpn2f("domain", "check", "rover.py")
+    assert (checked.code, checked.err) == (0, "nothing is wrong\n")
+    assert checked.out.startswith("rover: 3 relations, 2 constants\nexamples: train ")
+    shown = tpn2f("domain", "show", "rover.py:rover")
+    assert "  walk(moves: list[text], steps: number) -> list[text]  so many steps forward" in shown.out
+
+
+def test_a_wrong_domain_is_told_in_plain_words(tpn2f: Run, nowhere: Path) -> None:
+    tpn2f("domain", "new", "rover")
+    text = (nowhere / "rover.py").read_text()
+    (nowhere / "rover.py").write_text(text.replace('("turn", program, side)', '("turn", program)'))
+    checked = tpn2f("domain", "check", "rover.py")
+    assert checked.code == 1
+    assert "takes 2, got 1" in checked.out and "error" in checked.out
+    listed = json.loads(tpn2f("domain", "check", "rover.py", "--json").out)
+    assert {"note", "error"} <= {finding["level"] for finding in listed}
+    (nowhere / "rover.py").write_text(text.replace("steps: int", "steps"))
+    assert_fails(tpn2f("domain", "check", "rover.py"), "walk: steps has no annotation")
+    assert_fails(tpn2f("domain", "check", "absent.py"), "absent.py is not a file")
+    assert_fails(tpn2f("domain", "new", "My Robot"), "cannot be the name of a domain")
+
+
+def test_a_value_may_come_from_a_file(tpn2f: Run, nowhere: Path) -> None:
+    (nowhere / "a.json").write_text("[3, 4]")
+    (nowhere / "b.txt").write_text("3")
+    outcome = tpn2f("run", "(reduce a 0 +)", "-d", "algolisp", "-i", "a=@a.json")
+    assert outcome.out.splitlines()[-1] == "  = 7"
+    assert_fails(tpn2f("run", "add(n0,n0)", "-i", "n0=@b.txt"), "n0 is str, not a number")
+    assert_fails(tpn2f("run", "add(n0,n0)", "-i", "n0=@absent"), "--input n0: cannot read absent")

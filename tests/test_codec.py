@@ -136,7 +136,7 @@ def test_no_noise_disturbs_nothing():
 
 def test_noise_changes_about_its_part_of_the_words_and_leaves_arguments_alone():
     example = Example(Problem(("n0", *["apples"] * 30, "n1")), Program.parse("add(n0, n1)"))
-    others = [Example(Problem(tuple("pears plums figs nuts".split())), example.program)]
+    others = [Example(Problem(("pears", "plums", "figs", "nuts")), example.program)]
     codec = Codec.build([example, *others])
     torch.manual_seed(0)
     apples = codec.words.id("apples")

@@ -39,7 +39,7 @@ def test_there_are_commands():
 
 
 def test_the_demo_prints_what_the_readme_shows():
-    (shown,) = re.findall(r"```text\n(20 is .*?)```", README, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(A train .*?)```", README, re.DOTALL)
     done = subprocess.run([sys.executable, "-m", "tpn2f", "demo"], capture_output=True, text=True, check=True)
     assert shown.strip() in done.stdout
 

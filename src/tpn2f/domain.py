@@ -6,15 +6,16 @@ come through the same door, `load_domain`.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from tpn2f.errors import DataError, DomainError, ExecutionError
 from tpn2f.program import Program, RelationalTuple, reference
@@ -33,10 +34,18 @@ class Signature:
     commutative: bool = False
     """Whether the arguments may be put in any order."""
     doc: str = ""
+    labels: tuple[str, ...] = ()
+    """What the positions are called, for people: ("table", "column"); empty where the language has no such names."""
 
     @property
     def arity(self) -> int:
         return len(self.arguments)
+
+    def __str__(self) -> str:
+        """`(table: Table, column: Column) -> number`."""
+        labels = self.labels or ("",) * self.arity
+        positions = (f"{label}: {kind}" if label else kind for label, kind in zip(labels, self.arguments))
+        return f"({', '.join(positions)}) -> {self.result}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,8 @@ class Problem:
     """The text, with the values taken out: two problems with the same words have the same template."""
     bindings: Mapping[str, object] = field(default_factory=dict)
     """The values, by the name that programs use: {"n0": 3.0} or {"a": "int[]"}."""
+    result: str = field(default="", compare=False)
+    """The type of the value that is asked for, in the language's own words; empty where nobody says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +83,55 @@ class Step:
     result: object
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What may come next in a program that is being written: relations or the end, or else arguments.
+
+    Masks are remembered by the object, so the same one should be handed out again.
+    """
+
+    relations: frozenset[str] = frozenset()
+    arguments: frozenset[str] = frozenset()
+    """Words; references are told apart, because they differ from program to program."""
+    ends: bool = False
+    """Whether the program may end here."""
+
+    @property
+    def begin(self) -> bool:
+        """Whether a tuple would begin here."""
+        return self.ends or bool(self.relations)
+
+
+class Typing(Protocol):
+    """The type system of a language whose relations have no fixed types, for one vocabulary: what masks come from then.
+
+    It answers for half-written programs, which are its own business; None is one that can become nothing any more.
+    """
+
+    def start(self, problem: Problem) -> Any:
+        """The empty program."""
+        ...
+
+    def choices(self, partial: Any) -> Choices:
+        """The words that may come next; something always may."""
+        ...
+
+    def references(self, partial: Any) -> tuple[int, ...]:
+        """The tuples whose values may come next as arguments."""
+        ...
+
+    def feed(self, partial: Any, word: str) -> Any:
+        """The program after a relation or an argument."""
+        ...
+
+
 @runtime_checkable
 class Domain(Protocol):
     """The contract; `tests/test_domain_contract.py` is its executable form.
 
-    A domain is made with the folder of its data, or None for the usual places: `Domain(data=None)`.
+    A domain is made with the folder of its data, or None for the usual places: `Domain(data=None)`. It may also have
+    `typing(relations, arguments, n_positions, longest) -> Typing`, if masks need more than signatures, and
+    `split_tests(example, count) -> (shown, others)`, the same example twice, if a user may know some of its tests.
     """
 
     name: str
@@ -154,9 +209,10 @@ def domain_names() -> list[str]:
 def load_domain(spec: str, data: Path | str | None = None) -> Domain:
     """A domain by installed name (`mathqa`), by module (`package.module:Name`) or by file (`path/file.py:Name`).
 
-    Runs the code of the domain that is named, so only name files that you trust.
+    A file that has one domain only may be named alone: `path/file.py`. Runs the code of the domain that is named, so
+    only name files that you trust.
     """
-    if ":" in spec:
+    if ":" in spec or spec.endswith(".py"):
         make = _load_class(spec)
     else:
         points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
@@ -182,17 +238,32 @@ def load_domain(spec: str, data: Path | str | None = None) -> Domain:
 
 
 def _load_class(spec: str) -> Callable[[Path | str | None], Domain]:
-    place, _, name = spec.rpartition(":")
+    place, sign, name = spec.rpartition(":")
+    place, name = (place, name) if sign else (spec, "")
     try:
         module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
     except DomainError:
         raise
     except Exception as error:
         raise DomainError(f"{spec}: loading {place} failed: {type(error).__name__}: {error}") from error
+    if not sign:
+        name = _only_domain(module, place)
     found = getattr(module, name, None) if name.isidentifier() else None
     if not callable(found):
         raise DomainError(f"{spec}: {place} has no class {name!r}")
     return cast(Callable[[Path | str | None], Domain], found)
+
+
+def _only_domain(module: object, place: str) -> str:
+    """The name of the one domain that a file defines."""
+    found = [
+        name
+        for name, value in vars(module).items()
+        if callable(value) and all(hasattr(value, member) for member in _members())
+    ]
+    if len(found) != 1:
+        raise DomainError(f"{place} has {', '.join(found) or 'no domain'}; name one as {place}:Name")
+    return found[0]
 
 
 def _load_file(path: Path):
@@ -222,6 +293,52 @@ def _members() -> tuple[str, ...]:
         "diagnose",
         "subsets",
     )
+
+
+def read_problem(domain: Domain, text: str, inputs: Mapping[str, object] | None = None) -> Problem:
+    """A person's sentence with the values that are given beside it, by name.
+
+    A domain whose texts speak of such values, as of the columns of a table, has a method `read_with(text, inputs)`.
+    """
+    if hasattr(domain, "read_with"):
+        return domain.read_with(text, inputs or {})  # type: ignore[attr-defined]
+    problem = domain.read(text)
+    return replace(problem, bindings={**problem.bindings, **inputs}) if inputs else problem
+
+
+def check_types(program: Program, relations: Mapping[str, Signature], names: Mapping[str, str]) -> None:
+    """Raises an ExecutionError for the first tuple whose relation, arity, words, references or types are wrong.
+
+    `names` gives the type of every word that is not a reference. `any` fits every type.
+    """
+    if not program.tuples:
+        raise ExecutionError("the program is empty")
+    results: list[str] = []
+    for index, step in enumerate(program.tuples):
+        where = f"step {index}, {step if len(str(step)) < 200 else step.relation}"
+        signature = relations.get(step.relation)
+        if signature is None:
+            raise ExecutionError(f"{where}: there is no relation {step.relation}{_nearest(step.relation, relations)}")
+        if len(step.arguments) != signature.arity:
+            raise ExecutionError(
+                f"{where}: {step.relation}{signature} takes {signature.arity}, got {len(step.arguments)}"
+            )
+        for argument, expected in zip(step.arguments, signature.arguments):
+            target = reference(argument)
+            if target is None and argument not in names:
+                known = ", ".join(names) or "none"
+                raise ExecutionError(f"{where}: there is no {argument} (there are {known})")
+            if target is not None and target >= index:
+                raise ExecutionError(f"{where}: {argument} does not point to an earlier step")
+            given = names[argument] if target is None else results[target]
+            if given != expected and ANY not in (given, expected):
+                raise ExecutionError(f"{where}: {argument} is of the type {given}; expected {expected}")
+        results.append(signature.result)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def run_steps(

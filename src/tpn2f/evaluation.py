@@ -1,7 +1,7 @@
 """Scoring a system or a prediction file on a split: collects predictions, hands them to `metrics`, keeps the facts.
 
 What a prediction is worth is decided in `metrics.py` and in the domain. Scores of different modes (greedy, beam,
-without masks, execution-guided) carry the mode in their name.
+without masks, execution-guided, with tests shown) carry the mode in their name.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
 from tpn2f.domain import Domain, Example
-from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
+from tpn2f.errors import ConfigError, DataError, ExecutionError, ProgramSyntaxError
+from tpn2f.grammar import make_grammar
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
-from tpn2f.search import execution_guided
+from tpn2f.search import first_accepted
 from tpn2f.solver import Solver
 
 SYSTEMS = ("retrieval", "gold", "empty")
@@ -52,32 +54,88 @@ def evaluate_model(
     guided: bool = False,
     limit: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    tests: int = 0,
+    typed: bool = True,
 ) -> tuple[Report, list[Example], list[Program | None]]:
     """Scores a trained model: greedy for a width of 1, else by beam; `guided` takes the best candidate that runs.
 
-    The mode is part of the report's name and facts, so that a guided score is never taken for a plain one.
+    With `tests`, so many of each example's tests are shown: the best candidate that passes them is taken, or the best
+    if none does, and it is scored by the tests that were not shown. `typed` is whether masks come from the language's
+    type system, where it has one. The mode is part of the report's name and facts, so that the score of a search that
+    was helped is never taken for a plain one.
     """
     domain = solver.domain
+    if tests and (guided or width == 1):
+        raise ConfigError("search with tests takes the best of a beam that passes them: give --beam, and not --guided")
     examples = _take(domain, split, limit)
-    started = time.process_time()
+    shown, judges = _split_tests(domain, examples, tests) if tests else (examples, examples)
+    if masked and not typed:
+        solver = copy(solver)
+        solver.grammar = make_grammar(domain, solver.codec, solver.grammar.slots_filled, typed=False)
+    background = _background(domain, split)
+    clock, started = time.perf_counter(), time.process_time()
     found = solver.predict(
         [example.problem for example in examples],
         width,
         masked,
         progress=lambda done: progress(done, len(examples)),
     )
-    spent = time.process_time() - started
+    decoding = time.process_time() - started
+    accepts = _passes if tests else _runs
     predictions: list[Program | None] = []
-    for example, candidates in zip(examples, found):
-        best = execution_guided(candidates, partial(_runs, domain, example)) if guided else candidates[0]
+    for example, candidates in zip(shown, found):
+        helped = guided or tests
+        best = first_accepted(candidates, partial(accepts, domain, example)) if helped else candidates[0]
         predictions.append(best.program)
-    mode = "greedy" if width == 1 else f"beam {width}"
-    mode += ("" if masked else ", no masks") + (", execution-guided" if guided else "")
-    report = _score(domain, split, f"{name} ({mode})", examples, predictions)
-    facts = {**report.facts, "mode": mode, "decoding_cpu_seconds": round(spent, 1)}
+    mode = _mode(domain, width, masked, guided, tests, typed)
+    report = _score(domain, split, f"{name} ({mode})", examples, predictions, judges, background)
+    scoring = time.process_time() - started - decoding
+    rate = len(examples) / (time.perf_counter() - clock)
+    share = decoding / max(decoding + scoring, 1e-9)
+    facts = {
+        **report.facts,
+        "mode": mode,
+        "decoding_cpu_seconds": round(decoding, 1),
+        "scoring_cpu_seconds": round(scoring, 1),
+        "decoding_cpu_share": round(share, 3),
+        "records_a_second": round(rate, 1),
+        **({"tests_shown": tests, "tests_scored": "the others"} if tests else {}),
+    }
     wrong = sum(prediction is None for prediction in predictions)
-    notes = (f"{wrong} predictions are not programs",) if wrong else ()
-    return Report(report.title, report.groups, notes, facts), examples, predictions
+    notes = [f"{wrong} predictions are not programs"] if wrong else []
+    if tests:
+        notes.append(f"chosen by the first {tests} tests of each example, scored by the others")
+    notes.append(_longest_note(facts))
+    notes.append(
+        f"{rate:.1f} examples a second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "
+        f"decoding, {100 - 100 * share:.0f} % into running and scoring programs"
+    )
+    return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
+
+
+def _mode(domain: Domain, width: int, masked: bool, guided: bool, tests: int, typed: bool) -> str:
+    parts = ["greedy" if width == 1 else f"beam {width}"]
+    if not masked:
+        parts.append("no masks")
+    elif not typed and hasattr(domain, "typing"):
+        parts.append("no types")
+    if guided:
+        parts.append("execution-guided")
+    if tests:
+        parts.append(f"{tests} tests shown")
+    return ", ".join(parts)
+
+
+def _split_tests(domain: Domain, examples: Sequence[Example], tests: int) -> tuple[list[Example], list[Example]]:
+    """The examples with the tests that are shown, and with the others."""
+    if not hasattr(domain, "split_tests"):
+        raise ConfigError(f"the examples of {domain.name} have no tests that could be shown")
+    pairs = [domain.split_tests(example, tests) for example in examples]  # type: ignore[attr-defined]
+    return [shown for shown, _ in pairs], [rest for _, rest in pairs]
+
+
+def _passes(domain: Domain, example: Example, program: Program) -> bool:
+    return domain.is_solved(program, example)
 
 
 def _runs(domain: Domain, example: Example, program: Program) -> bool:
@@ -86,6 +144,16 @@ def _runs(domain: Domain, example: Example, program: Program) -> bool:
     except ExecutionError:
         return False
     return True
+
+
+def _longest_note(facts: Mapping[str, object]) -> str:
+    solved = facts.get("longest_solved")
+    if not isinstance(solved, Mapping):
+        return "no program is solved"
+    return (
+        f"the longest program solved has {solved['tuples']} tuples in the data and {solved['written']} as written "
+        f"({solved['id']})"
+    )
 
 
 def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Report:
@@ -165,18 +233,45 @@ def _take(domain: Domain, split: str, limit: int) -> list[Example]:
     return list(islice(domain.examples(split), limit or None))
 
 
-def _score(
-    domain: Domain, split: str, system: str, examples: Sequence[Example], predictions: Sequence[Program | None]
-) -> Report:
+Background = tuple[str, Mapping[str, set[tuple[str, ...]]]]
+
+
+def _background(domain: Domain, split: str) -> Background:
+    """What may be learned from, and the texts of all splits that a model scored on this one may have seen."""
     # First, because it begins to read a split anew, and what was left out of it is listed only when it is read whole.
     training = training_split(domain)
     known = {name: {example.problem.words for example in domain.examples(name)} for name in known_splits(domain, split)}
+    return training, known
+
+
+def _score(
+    domain: Domain,
+    split: str,
+    system: str,
+    examples: Sequence[Example],
+    predictions: Sequence[Program | None],
+    judges: Sequence[Example] | None = None,
+    background: Background | None = None,
+) -> Report:
+    training, known = background or _background(domain, split)
     facts = {
         "domain": domain.name,
         "split": split,
         "system": system,
         "trained_on": training,
         "examples_sha256": digest(examples),
+        "longest_solved": _longest_solved(domain, judges or examples, predictions),
         "tpn2f": version("tpn2f"),
     }
-    return score(domain, examples, predictions, known, f"{domain.name} {split}: {system}", facts)
+    return score(domain, examples, predictions, known, f"{domain.name} {split}: {system}", facts, judges)
+
+
+def _longest_solved(
+    domain: Domain, examples: Sequence[Example], predictions: Sequence[Program | None]
+) -> Mapping[str, object] | None:
+    """The solved example whose gold program is the longest: how long it is, and how long the prediction is."""
+    pairs = sorted(zip(examples, predictions), key=lambda pair: -len(pair[0].program))
+    for example, program in pairs:
+        if program and domain.is_solved(program, example):
+            return {"tuples": len(example.program), "written": len(program), "id": example.id}
+    return None

@@ -81,9 +81,12 @@ def score(
     known: Mapping[str, Collection[tuple[str, ...]]] | None = None,
     title: str = "",
     facts: Mapping[str, object] | None = None,
+    judges: Sequence[Example] | None = None,
 ) -> Report:
     """Scores one prediction an example; None is a prediction that is not a program and earns what an empty one earns.
 
+    `judges` are the examples that the domain gives its credits for, where a prediction was chosen by a part of the
+    example's own tests: the same examples with the other tests. Groups are made of the examples themselves.
     `known` gives, for each set that a model may have learned from, the words of its problems; groups are then made of
     the templates seen in the first set, unseen in it, unseen in the first two, and so on.
     """
@@ -91,7 +94,7 @@ def score(
         raise DataError("there are no examples to score")
     if len(examples) != len(predictions):
         raise DataError(f"there are {len(examples)} examples but {len(predictions)} predictions")
-    credits = [_credits(domain, example, prediction) for example, prediction in zip(examples, predictions)]
+    credits = [_credits(domain, judge, prediction) for judge, prediction in zip(judges or examples, predictions)]
     groups = [_group("all", credits)]
     for name, members in _parts(domain, examples, known or {}):
         if members:

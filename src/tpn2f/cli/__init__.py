@@ -13,9 +13,15 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.answer import demo, run, solve
+from tpn2f.cli.confidence import calibrate
 from tpn2f.cli.data import data_app
-from tpn2f.cli.learn import train
+from tpn2f.cli.domain import domain_app
+from tpn2f.cli.explain import explain
+from tpn2f.cli.export import export
+from tpn2f.cli.learn import train, tune
+from tpn2f.cli.reproduce import bundle, reproduce
 from tpn2f.cli.score import evaluate, results
+from tpn2f.cli.serve import serve
 from tpn2f.cli.terminal import err, out
 from tpn2f.errors import N2FError
 
@@ -35,9 +41,25 @@ def version() -> None:
     out.print(f"tpn2f {installed('tpn2f')}, torch {installed('torch')}, Python {sys.version.split()[0]}")
 
 
-for command in (version, demo, solve, run, train, evaluate, results):
+for command in (
+    version,
+    demo,
+    solve,
+    explain,
+    serve,
+    run,
+    train,
+    tune,
+    evaluate,
+    calibrate,
+    reproduce,
+    bundle,
+    export,
+    results,
+):
     app.command()(command)
 app.add_typer(data_app, name="data")
+app.add_typer(domain_app, name="domain")
 
 
 def main() -> None:

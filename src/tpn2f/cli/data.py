@@ -1,18 +1,24 @@
-"""The commands on data sets: get, check, show."""
+"""The commands on data sets: get, check, show, generate."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from tpn2f.cli.terminal import DataOption, DomainArgument, JsonOption, err, out, spinner, warn_skipped, write
 from tpn2f.domain import load_domain
 from tpn2f.errors import DataError
 
-data_app = typer.Typer(help="Fetch, check and look at data sets.", no_args_is_help=True)
+SHOWN = 24
+"""Rows of the table that compares what was made with what it was made from."""
+
+data_app = typer.Typer(help="Fetch, check, look at and generate data sets.", no_args_is_help=True)
 
 
 @data_app.command("show")
@@ -84,3 +90,74 @@ def data_get(
         ):
             err.print(line, soft_wrap=True, markup=False)
     out.print(f"{dataset} is in {folder}", soft_wrap=True, markup=False)
+
+
+@data_app.command("generate")
+def data_generate(
+    domain: Annotated[str, typer.Argument(help="A domain that can make records of its own: algolisp.")],
+    records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")] = 80_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write. Default: where the split `generated` is read from.")
+    ] = None,
+    grammar: Annotated[
+        Path | None,
+        typer.Option(help="Phrases and programs to use instead of learning them, such as an edited *.grammar.jsonl."),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write what was made, as JSON, to this file.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make training records from the training part of a data set: new programs, texts that say them, tests.
+
+    Learns a grammar first, which takes a few minutes, and writes it beside the records: readable, and to be extended
+    and given back with --grammar. No program of a split that is for judging is made.
+    """
+    language = load_domain(domain, data)
+    generate = getattr(language, "generate", None)
+    if generate is None:
+        raise DataError(f"the domain {domain} cannot generate records; algolisp can")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("reading", total=None)
+        stage = ""
+
+        def show(name: str, done: int, total: int) -> None:
+            nonlocal stage, task
+            if name != stage:
+                progress.remove_task(task)
+                task, stage = progress.add_task(name, total=total), name
+            progress.update(task, completed=done, total=total)
+
+        found = generate(records, seed, output, grammar, show)
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    if report is not None:
+        write(report, text)
+    if as_json:
+        out.print(text, soft_wrap=True, markup=False)
+    else:
+        _show_generated(found)
+
+
+def _show_generated(found: Mapping[str, Any]) -> None:
+    """What was made next to what it was made from."""
+    names = list(found["profiles"])
+    table = Table("", *names, box=None, pad_edge=False)
+    # The frequent functions are enough to compare; the report has all of them.
+    for row in list(dict.fromkeys(key for profile in found["profiles"].values() for key in profile))[:SHOWN]:
+        values = [found["profiles"][name].get(row, 0) for name in names]
+        unit = " %" if row.startswith(("type", "outermost")) else ""
+        table.add_row(row, *(f"{value:,}{unit}" for value in values))
+    out.print(table)
+    coverage = found["coverage of dev-valid"]
+    lines = [
+        f"{found['phrases']:,} phrases for {found['skeletons']} skeletons of programs are in {found['grammar']}",
+        (
+            f"of {coverage['records']:,} dev-valid records the grammar derives {coverage['programs']:,} programs, "
+            f"{coverage['texts']:,} of them with their texts"
+        ),
+        *(f"given up: {count:,} drafts: {why}" for why, count in found["rejected"].items()),
+        f"{found['records']:,} records are in {found['output']}",
+    ]
+    for line in lines:
+        out.print(line, soft_wrap=True, markup=False)

@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from tpn2f.cli.terminal import (
     DataOption,
-    DomainOption,
     JsonOption,
     ModelOption,
+    OtherDomainOption,
     WidthOption,
     err,
     out,
@@ -22,16 +22,23 @@ from tpn2f.cli.terminal import (
     write,
 )
 from tpn2f.domain import load_domain
-from tpn2f.errors import DataError
+from tpn2f.errors import ConfigError, DataError
 
 
 def evaluate(
-    domain: DomainOption = "mathqa",
+    domain: OtherDomainOption = None,
     split: Annotated[str, typer.Option(help="Which examples to score.")] = "dev",
     model: ModelOption = None,
     width: WidthOption = 1,
     masks: Annotated[bool, typer.Option(help="Let only well-formed programs out of a model.")] = True,
+    types: Annotated[bool, typer.Option(help="Make the masks from the language's type system, if it has one.")] = True,
     guided: Annotated[bool, typer.Option("--guided", help="Take the best candidate of the beam that runs.")] = False,
+    tests: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Show so many tests: take the best of the beam that passes them, score it by the others."
+        ),
+    ] = 0,
     system: Annotated[str, typer.Option(help="Without a model, what answers: retrieval, gold or empty.")] = "retrieval",
     predictions: Annotated[
         Path | None, typer.Option(help="Score this file instead: one JSON object a line with the field `program`.")
@@ -48,12 +55,14 @@ def evaluate(
     """
     from tpn2f.evaluation import evaluate_file, evaluate_model, evaluate_system, write_predictions
 
+    if tests and model is None:
+        raise ConfigError("--tests helps the search of a model: name one with --model")
     started = time.perf_counter()
     with spinner(f"scoring {split}") as update:
         if model is not None:
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data)
+            solver = Solver.load(model, data, domain)
             language = solver.domain
             report, examples, programs = evaluate_model(
                 solver,
@@ -64,11 +73,13 @@ def evaluate(
                 guided,
                 limit,
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+                tests,
+                types,
             )
             if save is not None:
                 write_predictions(save, examples, programs)
         else:
-            language = load_domain(domain, data)
+            language = load_domain(domain or "mathqa", data)
             if predictions is not None:
                 report = evaluate_file(language, split, predictions, limit)
             else:

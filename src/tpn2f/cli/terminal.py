@@ -22,6 +22,14 @@ err = Console(stderr=True, highlight=False, emoji=False)
 DomainOption = Annotated[
     str, typer.Option("--domain", "-d", help="An installed domain, or a domain of your own as file.py:Name.")
 ]
+OtherDomainOption = Annotated[
+    str | None,
+    typer.Option("--domain", "-d", help="The domain, where it is not the model's or the config's: file.py:Name."),
+]
+InputOption = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", help="A value by name, JSON or a file: a='[1,2,3]', table=@sales.csv."),
+]
 DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, ../shared/data, the cache."),
@@ -57,7 +65,13 @@ def read_input(text: str) -> tuple[str, object]:
     if not sign or not name.strip():
         raise DataError(f"--input {text!r}: expected name=value, such as a='[1,2,3]'")
     try:
+        if value.startswith("@"):
+            file = Path(value[1:])
+            text = file.read_text(encoding="utf-8")
+            return name.strip(), json.loads(text) if file.suffix == ".json" else text
         return name.strip(), json.loads(value)
+    except OSError as error:
+        raise DataError(f"--input {name}: cannot read {value[1:]}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"--input {name}: {value!r} is not JSON ({error}); texts need quotes: {name}='\"abc\"'"

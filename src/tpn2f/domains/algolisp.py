@@ -2,7 +2,8 @@
 
 Reads the original files `metaset3.{train,dev,test}.jsonl`, plain or gzipped. The language is in `lisp`; this module has
 the data, the reading of a person's sentence, and the published metrics. Where the training file is not at hand, the
-*dev-as-train* protocol cuts dev by program: `dev-train` and `dev-valid` have no program in common.
+*dev-as-train* protocol cuts dev by program: `dev-train` and `dev-valid` have no program in common. The split
+`generated` has records that `algolisp_generator` made from dev-train alone.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpn2f.domain import ANY, Example, Problem, Signature, data_folder
+from tpn2f.domain import ANY, Example, Problem, Signature, cache_folder, data_folder
+from tpn2f.domains.algolisp_reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp import Compiled, compile_tree
 from tpn2f.domains.lisp_machine import BUILTINS, CONSTANTS
-from tpn2f.domains.lisp_types import coarse, function_type, parse_type
+from tpn2f.domains.lisp_masks import LispTyping
+from tpn2f.domains.lisp_types import coarse, function_type, parse_type, value_type
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
 
@@ -27,7 +30,6 @@ PROTOCOL = {"dev-train": range(916), "dev-valid": range(916, 1000)}
 """The dev-as-train protocol: which thousandths of dev's programs, by hash; about 10,000 records are for training."""
 MAX_CHARACTERS = 100_000
 """The longest text that is read."""
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _RELATIONS = {
     row.name: Signature(
@@ -48,12 +50,6 @@ _WORDS = (
     | {"arg1": ANY, "arg2": ANY, "self": "function"}
     | dict.fromkeys(BUILTINS, "function")
 )
-
-
-class TypeName(str):
-    """The type of an argument that has no value yet, so that it cannot be taken for a string that is one."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class AlgoLisp:
     """The domain. `skip_broken` turns records that cannot be read into entries of `skipped` instead of a DataError."""
 
     name = "algolisp"
-    splits = ("train", "dev", "test", *PROTOCOL)
+    splits = ("train", "dev", "test", *PROTOCOL, "generated")
     relations: Mapping[str, Signature] = _RELATIONS
     constants: Mapping[str, str] = _WORDS
 
@@ -120,17 +116,42 @@ class AlgoLisp:
                 yield example
 
     def _file(self, split: str) -> Path:
+        stem = split if split == "generated" else f"metaset3.{split}"
+        names = [f"{stem}.jsonl", f"{stem}.jsonl.gz"]
+        for folder in self._folders(split):
+            for name in names:
+                if (folder / name).is_file():
+                    return folder / name
+        advice = {
+            "train": "without it, the dev-as-train protocol trains on the split dev-train and validates on dev-valid",
+            "generated": "make it with `tpn2f data generate algolisp`",
+        }
+        looked = f"{' and '.join(names)} in {' and '.join(map(str, self._folders(split)))}"
+        todo = advice.get(split, "fetch it with `tpn2f data get algolisp`")
+        raise DataError(f"algolisp has no {split} data: looked for {looked}; {todo}")
+
+    def _folders(self, split: str) -> list[Path]:
+        """Where a split may be. What is generated is no part of the data: its usual place is the cache."""
         folder = data_folder("algolisp", self._data)
-        names = [f"metaset3.{split}.jsonl", f"metaset3.{split}.jsonl.gz"]
-        for name in names:
-            if (folder / name).is_file():
-                return folder / name
-        advice = (
-            "; without it, the dev-as-train protocol trains on the split dev-train and validates on dev-valid"
-            if split == "train"
-            else "; fetch it with `tpn2f data get algolisp`"
-        )
-        raise DataError(f"algolisp has no {split} data: looked for {' and '.join(names)} in {folder}{advice}")
+        return list(dict.fromkeys([folder, cache_folder() / "algolisp"])) if split == "generated" else [folder]
+
+    def generate(
+        self,
+        records: int,
+        seed: int = 0,
+        output: Path | None = None,
+        grammar: Path | None = None,
+        progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    ) -> dict:
+        """Writes records made from dev-train alone and tells what they are like; see `algolisp_generator`.
+
+        The default output is the file of the cache that the split `generated` reads. A grammar is learned and written
+        beside the output unless one is given.
+        """
+        from tpn2f.domains.algolisp_generator import generate
+
+        output = output or cache_folder() / self.name / "generated.jsonl"
+        return generate(self, output, records, seed, grammar, progress)
 
     def names(self, problem: Problem) -> Mapping[str, str]:
         """The arguments of the problem, with types for masks; an argument that already has a value fits anywhere."""
@@ -139,11 +160,17 @@ class AlgoLisp:
             for name, value in problem.bindings.items()
         }
 
+    def typing(
+        self, relations: Collection[str], arguments: Collection[str], n_positions: int, longest: int
+    ) -> LispTyping:
+        """The masks of the language's types, for programs over these words."""
+        return LispTyping(relations, arguments, n_positions, longest, _types)
+
     def read(self, text: str) -> Problem:
         """Tokens as the data has them, and the arguments that the text introduces, with their types."""
         if len(text) > MAX_CHARACTERS:
             raise DataError(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read")
-        words = tuple(_tokenise(text.lower().strip().rstrip(".?!")))
+        words = tuple(tokenise(text.lower().strip().rstrip(".?!")))
         if not words:
             raise DataError("the text is empty; expected a task, such as `given an array of numbers a , find its sum`")
         return Problem(words, introduced(words))
@@ -165,6 +192,16 @@ class AlgoLisp:
         except ExecutionError:
             return (False,) * len(tests)
         return tuple(_passes(compiled, test) for test in tests)
+
+    def split_tests(self, example: Example, count: int) -> tuple[Example, Example]:
+        """The example with the first tests alone, as a user who shows some knows it, and with the others."""
+        answer = _tests(example)
+        if not 0 < count < len(answer.tests):
+            raise DataError(
+                f"{example.id or 'the example'} has {len(answer.tests)} tests; {count} cannot be shown and others kept"
+            )
+        shown, others = replace(answer, tests=answer.tests[:count]), replace(answer, tests=answer.tests[count:])
+        return replace(example, answer=shown), replace(example, answer=others)
 
     def is_solved(self, program: Program, example: Example) -> bool:
         """Whether every test passes; the tests after the first that fails are not run."""
@@ -199,84 +236,11 @@ class AlgoLisp:
         return {"acc": float(accurate), "acc50": float(half), "m_acc": float(_same_tree(program, example.program))}
 
 
-def introduced(words: tuple[str, ...]) -> dict[str, TypeName]:
-    """The arguments that a text introduces, `given an array of numbers a and a number`, with their types.
-
-    An argument without a name gets the first letter that is left over, as in the data. Without an introduction, the
-    first mention of every name counts: `the sum of the numbers a and b`.
-    """
-    start = next((place + 1 for place, word in enumerate(words[:8]) if word in ("given", "consider")), None)
-    groups: list[tuple[str, list[str]]] = []
-    if start is not None:
-        while (group := _read_group(words, start)) is not None:
-            kind, names, start = group
-            groups.append((kind, names))
-    if not groups:
-        for place in range(len(words)):
-            group = _read_group(words, place)
-            if group is not None and group[1]:
-                groups.append(group[:2])
-    # Letters that the text gives to something else are not free; a lone `a` may be the article.
-    taken = {name for _, names in groups for name in names} | (set(words) - {"a"})
-    free = iter([letter for letter in LETTERS if letter not in taken])
-    bindings: dict[str, TypeName] = {}
-    for kind, names in groups:
-        for name in names or [next(free, "")]:
-            bindings.setdefault(name, TypeName(kind))
-    return {name: bindings[name] for name in sorted(bindings) if name}
-
-
-_NOUNS = {
-    "number": "int",
-    "integer": "int",
-    "string": "string",
-    "word": "string",
-    "array": "int[]",
-    "list": "int[]",
-}
-
-
-def _read_group(words: tuple[str, ...], place: int) -> tuple[str, list[str], int] | None:
-    """One kind of arguments with their names and the place behind them: `, arrays of numbers a , b and c`."""
-    while place < len(words) and words[place] in (",", "and", "a", "an", "the", "two", "three", "some"):
-        place += 1
-    noun, plural = _noun(words, place)
-    if noun is None:
-        return None
-    kind = _NOUNS[noun]
-    place += 1
-    if kind == "int[]" and words[place : place + 1] == ("of",):
-        element, _ = _noun(words, place + 1)
-        if element is None:
-            return None
-        kind = f"{_NOUNS[element]}[]"
-        place += 2
-    names: list[str] = []
-    after = place
-    while after < len(words) and (plural or not names):
-        if words[after] in (",", "and") and names:
-            after += 1
-        elif len(words[after]) == 1 and words[after] in LETTERS and _noun(words, after + 1)[0] is None:
-            names.append(words[after])
-            after += 1
-            place = after
-            if words[after : after + 1] not in ((",",), ("and",)):
-                break
-        else:
-            break
-    return kind, names, place
-
-
-def _noun(words: tuple[str, ...], place: int) -> tuple[str | None, bool]:
-    word = words[place] if place < len(words) else ""
-    if word in _NOUNS:
-        return word, False
-    return (word[:-1], True) if word.endswith("s") and word[:-1] in _NOUNS else (None, False)
-
-
-def _tokenise(text: str) -> list[str]:
-    """Words and numbers, every other character by itself: the data's own way."""
-    return re.findall(r"\w+|[^\w\s]", text)
+def _types(problem: Problem) -> Mapping[str, str]:
+    """The types of a problem's arguments, those that have a value already included."""
+    return {
+        name: value if isinstance(value, TypeName) else value_type(value) for name, value in problem.bindings.items()
+    }
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -325,7 +289,7 @@ def _read_record(line: str, where: str, programs: dict[str, Program]) -> Example
     words = tuple(record["text"])
     bindings = {name: TypeName(kind) for name, kind in sorted(record["args"].items())}
     answer = Answer(tuple(tests), record["return_type"], template)
-    return Example(Problem(words, bindings), program, answer, " ".join(words), where)
+    return Example(Problem(words, bindings, answer.return_type), program, answer, " ".join(words), where)
 
 
 def _thousandth(program: Program) -> int:

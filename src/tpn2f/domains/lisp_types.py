@@ -268,6 +268,15 @@ def format_type(type: Type) -> str:
     return write(type, 0)
 
 
+def value_type(value: object) -> str:
+    """The text of a value's type, for masks: an array is taken for one of its first element's type, or of numbers."""
+    levels = ""
+    while isinstance(value, list | tuple) and len(levels) < 100:
+        value = value[0] if value else 0
+        levels += "[]"
+    return ("bool" if isinstance(value, bool) else "string" if isinstance(value, str) else "int") + levels
+
+
 def coarse(type: Type) -> str:
     """The name of a type for decoding masks: `int`, `bool`, `string`, `array`, `function`, or `any`."""
     type = resolve(type)

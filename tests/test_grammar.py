@@ -1,0 +1,173 @@
+"""Masks: every gold program passes, symbol by symbol, and what the types exclude is excluded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import pytest
+import torch
+
+from conftest import unchecked
+from tpn2f.codec import Codec
+from tpn2f.domain import Domain, Example, Problem, load_domain
+from tpn2f.domains.algolisp import AlgoLisp, TypeName
+from tpn2f.domains.arithmetic import Arithmetic
+from tpn2f.grammar import Grammar, TypedGrammar, make_grammar
+from tpn2f.program import Program
+from tpn2f.vocabulary import END, NONE
+
+
+def rows_of(codec: Codec, examples: Sequence[Example], slots_filled: bool = True) -> torch.Tensor:
+    """Programs as joint symbols, padded with the end."""
+    rows = []
+    for example in examples:
+        symbols = [
+            symbol
+            for relation, *arguments in codec.encode_program(example.program)
+            for symbol in [relation, *map(codec.argument_symbol, arguments)]
+            if slots_filled or symbol != codec.argument_symbol(NONE)
+        ]
+        rows.append(torch.tensor(symbols))
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=END)
+
+
+def assert_allows(
+    grammar: Grammar | TypedGrammar,
+    codec: Codec,
+    domain: Domain,
+    examples: Sequence[Example],
+    slots_filled: bool = True,
+) -> None:
+    """No gold symbol is excluded at its place."""
+    for start in range(0, len(examples), 500):
+        part = examples[start : start + 500]
+        names = [domain.names(example.problem) for example in part]
+        progress: Any = grammar.start(names, [example.problem for example in part])
+        live = torch.ones(len(part), dtype=torch.bool)
+        for symbols in rows_of(codec, part, slots_filled).unbind(1):
+            allowed = grammar.allowed(progress).gather(1, symbols[:, None]).squeeze(1)
+            wrong = (live & ~allowed).nonzero().flatten().tolist()
+            assert not wrong, part[wrong[0]].program
+            live &= symbols != END
+            progress = grammar.feed(progress, symbols)
+            if not live.any():
+                break
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("arithmetic", "train"),
+        ("mathqa", "train"),
+        ("mathqa", "dev"),
+        ("mathqa", "test"),
+        ("algolisp", "dev"),
+        ("algolisp", "test"),
+    ],
+)
+def test_signatures_never_exclude_a_gold_program(name, split, request):
+    domain = load_domain(name, None if name == "arithmetic" else request.getfixturevalue(f"{name}_data"))
+    with unchecked():
+        # A mask depends on the program and on the names of its problem only; programs of one length go together.
+        pairs = {(tuple(domain.names(one.problem)), one.program): one for one in domain.examples(split)}
+        examples = sorted(pairs.values(), key=lambda example: len(example.program))
+        # The vocabulary of the split itself, so that every gold program can be spelled; no model is involved.
+        codec = Codec.build(examples)
+        grammar = make_grammar(domain, codec, slots_filled=True, longest=codec.longest, typed=False)
+        assert isinstance(grammar, Grammar)
+        assert_allows(grammar, codec, domain, examples)
+
+
+@pytest.mark.parametrize("slots_filled", [True, False], ids=["tuples", "flat"])
+def test_types_never_exclude_a_gold_program(slots_filled, algolisp_data):
+    """One in eight; `benchmarks/typed_decoding.py` takes all."""
+    domain = AlgoLisp(algolisp_data)
+    with unchecked():
+        found = {(one.program, one.problem.result, tuple(one.problem.bindings.items())): one for one in all_dev(domain)}
+        codec = Codec.build(found.values())
+        examples = sorted(list(found.values())[:: 8 if slots_filled else 40], key=lambda example: len(example.program))
+        # As few tuples as the longest program has: no gold program is thought too long to be ended.
+        grammar = make_grammar(domain, codec, slots_filled, codec.longest)
+        assert isinstance(grammar, TypedGrammar)
+        assert_allows(grammar, codec, domain, examples, slots_filled)
+
+
+def all_dev(domain: AlgoLisp) -> list[Example]:
+    return list(domain.examples("dev"))
+
+
+PROGRAM = Program.parse("len(a) | range(0, #0) | lambda1(arg1) | map(#1, #2)")
+CODEC = Codec.build([Example(Problem(("x",)), PROGRAM), Example(Problem(("x",)), Program.parse("+(b, 1)"))])
+PROBLEM = Problem(("x",), {"a": TypeName("int[]"), "b": TypeName("int"), "unheard": TypeName("int")}, "int[]")
+
+
+def allowed_words(grammar: TypedGrammar, progress: Any) -> set[str]:
+    codec = grammar.codec
+    tokens = [*codec.relations.tokens, *codec.arguments.tokens]
+    return {tokens[symbol] for symbol in grammar.allowed(progress)[0].nonzero().flatten().tolist()}
+
+
+def feed(grammar: TypedGrammar, progress: Any, *words: str) -> Any:
+    codec = grammar.codec
+    for word in words:
+        is_relation = progress.positions[0] == 0
+        symbol = codec.relations.id(word) if is_relation else codec.argument_symbol(codec.arguments.id(word))
+        progress = grammar.feed(progress, torch.tensor([symbol]))
+    return progress
+
+
+@pytest.mark.parametrize("slots_filled", [True, False], ids=["tuples", "flat"])
+def test_typed_masks_symbol_by_symbol(slots_filled):
+    grammar = make_grammar(AlgoLisp(), CODEC, slots_filled)
+    assert isinstance(grammar, TypedGrammar)
+    progress: Any = grammar.start([{}], [PROBLEM])
+    assert allowed_words(grammar, progress) == {"len", "range", "lambda1", "map", "+"}
+    progress = feed(grammar, progress, "len")
+    # Arrays, and a local that may turn out to be one; `unheard` is no word of the codec.
+    assert allowed_words(grammar, progress) == {"a", "arg1"}
+    progress = feed(grammar, progress, "a")
+    none = CODEC.arguments.tokens[NONE]
+    if slots_filled:
+        assert allowed_words(grammar, progress) == {none}
+        progress = feed(grammar, progress, none)
+    # The number cannot be what is asked for, and two values that wait could not both be used by what there is.
+    assert "<end>" not in {word.lower() for word in allowed_words(grammar, progress)} - {none}
+    progress = feed(grammar, progress, "range", "0")
+    assert "#0" in allowed_words(grammar, progress)
+    progress = feed(grammar, progress, "#0", "lambda1", "arg1")
+    progress = feed(grammar, progress, *[none] * slots_filled, "map")
+    # The array must be taken first, because the function was written after it.
+    assert allowed_words(grammar, progress) == {"#1"}
+    progress = feed(grammar, progress, "#1")
+    assert allowed_words(grammar, progress) == {"#2"}
+    progress = feed(grammar, progress, "#2")
+    assert grammar.allowed(progress)[0, END]
+
+
+def test_rows_are_selected_together():
+    grammar = make_grammar(AlgoLisp(), CODEC, slots_filled=True)
+    assert isinstance(grammar, TypedGrammar)
+    other = Problem(("x",), {"b": TypeName("int")}, "int")
+    progress = grammar.start([{}, {}], [PROBLEM, other])
+    masks = grammar.allowed(progress)
+    swapped = grammar.allowed(progress.select(torch.tensor([1, 0, 1])))
+    assert torch.equal(swapped, masks[[1, 0, 1]])
+    assert not torch.equal(masks[0], masks[1])
+
+
+def test_a_domain_without_a_type_system_has_signatures():
+    domain = Arithmetic()
+    codec = Codec.build(islice(domain.examples("train"), 50))
+    assert isinstance(make_grammar(domain, codec, slots_filled=True), Grammar)
+
+
+def test_masks_are_forgotten_when_there_are_too_many(monkeypatch):
+    monkeypatch.setattr("tpn2f.grammar.MOST_MASKS", 0)
+    grammar = make_grammar(AlgoLisp(), CODEC, slots_filled=False)
+    assert isinstance(grammar, TypedGrammar)
+    first: Any = grammar.start([{}], [PROBLEM])
+    before = grammar.allowed(first)
+    grammar.allowed(feed(grammar, first, "len"))
+    assert torch.equal(grammar.allowed(first), before)
