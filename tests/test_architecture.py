@@ -29,6 +29,7 @@ ROOMS = (
         "questions",
         "metrics",
         "functions",
+        "probes",
         "contract",
         "inspection",
         "starter",
@@ -54,7 +55,7 @@ ROOMS = (
 SYMBOLS = {
     *("errors", "program", "vocabulary", "domain", "metrics", "retrieval", "doctor", "originals"),
     *("wording", "solution", "questions"),
-    *("download", "display", "demo", "functions", "contract", "inspection", "starter"),
+    *("download", "display", "demo", "functions", "probes", "contract", "inspection", "starter"),
 }
 TENSORS = {"tpr", "kernels", "model"}
 MAX_LINES = 400

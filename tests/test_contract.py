@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from conftest import unchecked
-from tpn2f.contract import Finding, check_domain, check_examples, check_splits, hostile, is_word, mutate, random_program
+from tpn2f.contract import Finding, check_domain, check_examples, check_splits, is_word
 from tpn2f.domain import Example, Problem, check_types, load_domain
 from tpn2f.errors import DomainError
 from tpn2f.functions import FunctionDomain, Limits
 from tpn2f.inspection import inspect_domain
+from tpn2f.probes import hostile, mutate, random_program
 from tpn2f.program import Program
 from tpn2f.starter import write_starter
 

@@ -14,9 +14,10 @@ from test_mathqa import DAMAGED, RECORD, write
 from tpn2f.codec import Codec
 from tpn2f.config import Config
 from tpn2f.domain import Example
+from tpn2f.domains.algolisp import AlgoLisp
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.mathqa import MathQA
-from tpn2f.errors import DataError
+from tpn2f.errors import ConfigError, DataError
 from tpn2f.evaluation import (
     SYSTEMS,
     digest,
@@ -30,6 +31,7 @@ from tpn2f.evaluation import (
 )
 from tpn2f.model import ModelConfig
 from tpn2f.program import Program
+from tpn2f.search import Candidate
 from tpn2f.solver import Solver, make_model
 
 DOMAIN = Arithmetic()
@@ -221,6 +223,7 @@ def solver() -> Solver:
         ({"width": 3}, "beam 3"),
         ({"masked": False}, "greedy, no masks"),
         ({"width": 3, "guided": True}, "beam 3, execution-guided"),
+        ({"typed": False}, "greedy"),
     ],
 )
 def test_a_model_is_scored_and_its_mode_is_named(solver: Solver, tmp_path: Path, options: dict, mode: str) -> None:
@@ -237,3 +240,118 @@ def test_a_model_is_scored_and_its_mode_is_named(solver: Solver, tmp_path: Path,
     write_predictions(path, examples, predictions)
     again = evaluate_file(DOMAIN, "dev", path, limit=20)
     assert again.groups == report.groups
+
+
+def test_how_fast_and_how_long(solver: Solver) -> None:
+    report, _, _ = evaluate_model(solver, "dev", "tiny", limit=20)
+    facts = report.facts
+    assert isinstance(facts["records_a_second"], float) and facts["records_a_second"] > 0
+    assert 0 <= facts["decoding_cpu_share"] <= 1  # type: ignore[operator]
+    assert facts["scoring_cpu_seconds"] >= 0  # type: ignore[operator]
+    assert any("examples a second" in note for note in report.notes)
+
+
+def test_the_longest_program_solved_is_told(dev: list[Example]) -> None:
+    longest = max(dev, key=lambda example: len(example.program))
+    solved = evaluate_system(DOMAIN, "dev", "gold").facts["longest_solved"]
+    assert solved == {"tuples": len(longest.program), "written": len(longest.program), "id": longest.id}
+    assert evaluate_system(DOMAIN, "dev", "empty", limit=20).facts["longest_solved"] is None
+
+
+# Search with tests that are shown. A model that has learned nothing, but whose beam is known.
+
+RECORDS = [
+    {
+        "text": ["given", "a", "number", "a", ",", "add", "one"],
+        "short_tree": ["+", "a", "1"],
+        "args": {"a": "int"},
+        "return_type": "int",
+        # Doubling is right for the first test, and the second tells it from adding one.
+        "tests": [{"input": {"a": a}, "output": a + 1} for a in (1, 2, 3, 4)],
+        "nodes": ["x"],
+    },
+    {
+        "text": ["given", "a", "number", "a", ",", "double", "it"],
+        "short_tree": ["*", "a", "2"],
+        "args": {"a": "int"},
+        "return_type": "int",
+        "tests": [{"input": {"a": a}, "output": 2 * a} for a in (1, 2, 3, 4)],
+        "nodes": ["x"],
+    },
+]
+BEAM = ("*(a, 2)", "+(a, 1)", "-(a, 1)")
+
+
+@pytest.fixture
+def known_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solver:
+    """A solver of AlgoLisp that has the same candidates for every problem."""
+    for split in ("train", "dev"):
+        lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+        (tmp_path / f"metaset3.{split}.jsonl").write_text(lines)
+    domain = AlgoLisp(tmp_path)
+    codec = Codec.build(domain.examples("dev"))
+    solver = Solver(domain, codec, make_model(Config(), codec).eval())
+    candidates = [Candidate(Program.parse(text), -float(place), -float(place)) for place, text in enumerate(BEAM)]
+    monkeypatch.setattr(Solver, "predict", lambda self, problems, width, *_, **__: [candidates[:width]] * len(problems))
+    return solver
+
+
+@pytest.mark.parametrize(
+    ("tests", "width", "expected"),
+    [
+        # One test does not tell doubling from adding one: the best candidate passes it for both.
+        (1, 3, ["*(a, 2)", "*(a, 2)"]),
+        (2, 3, ["+(a, 1)", "*(a, 2)"]),
+        (2, 2, ["+(a, 1)", "*(a, 2)"]),
+        (0, 3, ["*(a, 2)", "*(a, 2)"]),
+    ],
+)
+def test_the_first_candidate_that_passes_is_taken(
+    known_beam: Solver, tests: int, width: int, expected: list[str]
+) -> None:
+    report, _, predictions = evaluate_model(known_beam, "dev", "tiny", width=width, tests=tests)
+    assert list(map(str, predictions)) == expected
+    mode = f"beam {width}, {tests} tests shown" if tests else f"beam {width}"
+    assert report.facts["mode"] == mode and f"({mode})" in report.title
+    assert report.facts.get("tests_shown") == (tests or None)
+
+
+def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is right for the shown test alone earns nothing, and one that fails it may still earn half."""
+    report, _, _ = evaluate_model(known_beam, "dev", "tiny", width=3, tests=1)
+    # Doubling passes one of the four tests of adding one, and none of the three that are left.
+    assert report.whole.metrics["acc"].value == 0.5
+    plain, _, _ = evaluate_model(known_beam, "dev", "tiny", width=3)
+    assert plain.whole.metrics["acc"].value == 0.5
+    judged: list[int] = []
+    original = AlgoLisp.credits
+    monkeypatch.setattr(
+        AlgoLisp,
+        "credits",
+        lambda self, program, example: (judged.append(len(example.answer.tests)), original(self, program, example))[1],
+    )
+    evaluate_model(known_beam, "dev", "tiny", width=3, tests=3)
+    assert judged == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 1, "tests": 1}, "give --beam"),
+        ({"width": 3, "tests": 1, "guided": True}, "not --guided"),
+        ({"width": 3, "tests": 4}, "dev:0 has 4 tests; 4 cannot be shown and others kept"),
+    ],
+)
+def test_tests_that_cannot_be_shown_are_refused(known_beam: Solver, options: dict, message: str) -> None:
+    with pytest.raises((ConfigError, DataError), match=message):
+        evaluate_model(known_beam, "dev", "tiny", **options)
+
+
+def test_a_domain_without_tests_says_so(solver: Solver) -> None:
+    with pytest.raises(ConfigError, match="the examples of arithmetic have no tests"):
+        evaluate_model(solver, "dev", "tiny", width=2, tests=3)
+
+
+def test_types_can_be_left_out_and_the_mode_says_so(known_beam: Solver) -> None:
+    report, _, _ = evaluate_model(known_beam, "dev", "tiny", typed=False)
+    assert report.facts["mode"] == "greedy, no types"

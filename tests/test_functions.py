@@ -627,6 +627,20 @@ def test_a_file_that_is_not_there_is_named(sums: Path, tmp_path: Path) -> None:
         domain.examples("train")
 
 
+def test_inputs_of_a_file_of_examples_may_be_files(sums: Path) -> None:
+    text = FILE.replace(
+        "sums.examples_from", "@sums.input(default='')\ndef note(text: str) -> str: ...\n\nsums.examples_from", 1
+    )
+    sums.write_text(text)
+    line = '{"text": "8 plus 9", "program": "add(8, 9)", "inputs": {"note": "@note.txt"}}\n'
+    sums.with_name("more.jsonl").write_text(line)
+    with pytest.raises(DataError, match=r"more.jsonl, line 1: cannot read .*note.txt: No such file"):
+        load_domain(str(sums)).examples("train")
+    sums.with_name("note.txt").write_text("hello")
+    (example,) = load_domain(str(sums)).examples("extra")
+    assert example.problem.bindings["note"] == "hello"
+
+
 def test_a_file_with_several_domains_needs_a_name(sums: Path) -> None:
     sums.write_text(FILE + "\nother = FunctionDomain('other')\n")
     with pytest.raises(DomainError, match=r"has sums, other; name one as .*sums.py:Name"):

@@ -42,6 +42,6 @@ def test_code_has_colours_by_day_and_by_night(site: ModuleType) -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^  - .+: ([\w.]+\.md)$", text, re.MULTILINE))
+    listed = set(re.findall(r"^ +- .+: ([\w.]+\.md)$", text, re.MULTILINE))
     there = {path.name for path in (ROOT / "docs").glob("*.md")}
     assert listed == there | {"cli.md"}

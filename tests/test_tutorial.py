@@ -33,13 +33,12 @@ def steps() -> list[tuple[list[str], str]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
     """A fresh clone, as far as the page needs one, with the page's file."""
-    folder = tmp_path_factory.mktemp("clone")
-    shutil.copytree(ROOT / "configs", folder / "configs")
-    (folder / "lights.py").write_text(CODE)
-    return folder
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    (tmp_path / "lights.py").write_text(CODE)
+    return tmp_path
 
 
 def run(place: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -72,14 +71,10 @@ def test_the_commands_run_in_order_and_print_what_the_page_shows(place: Path) ->
         else:
             assert done.stdout
     assert (place / "runs" / "lights" / "checkpoints" / "best").is_dir()
+    assert_web_page(place, next(words for words, _ in steps() if words[1] == "serve"))
 
 
-def test_the_web_page_is_there(place: Path) -> None:
-    pytest.importorskip("fastapi")
-    pytest.importorskip("uvicorn")
-    words = next(words for words, _ in steps() if words[1] == "serve")
-    if not (place / "runs").is_dir():
-        pytest.skip("the test before trains the model")
+def assert_web_page(place: Path, words: list[str]) -> None:
     command = [sys.executable, "-m", *words, "--port", "0", "--no-open"]
     with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True, env=quiet()) as server:
         try:

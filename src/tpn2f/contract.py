@@ -8,33 +8,20 @@ now, so one that cannot be interrupted hangs it; `inspection.py` runs it in a pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from tpn2f.domain import ANY, Domain, Example, Problem, Signature, check_types, read_problem
+from tpn2f.domain import Domain, Example, Problem, check_types, read_problem
 from tpn2f.errors import DataError, ExecutionError, LimitError, ProgramSyntaxError
+from tpn2f.probes import HOSTILE_TEXTS, hostile, is_number, mutate, random_program
 from tpn2f.program import Program, RelationalTuple, reference
 
 Progress = Callable[[str], None]
 SHOWN = 3
 """How many examples of one fault are told."""
 RANDOM_PROGRAMS = 300
-HOSTILE_NUMBERS = (0, -1, 0.5, 10**9, 1e300)
-HOSTILE_TEXTS = (
-    "",
-    " ",
-    "\n\t",
-    "?",
-    "a" * 2_000,
-    "7 " * 500,
-    "(((",
-    "\x00\ud800",
-    "1e999 -5 .5 1,000,00",
-    '"',
-    "é 漢 ١٢",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +34,26 @@ class Finding:
 
 def check_domain(domain: Domain, progress: Progress = lambda what: None) -> Iterator[Finding]:
     """Everything that is checked, in order."""
-    yield Finding("note", f"{domain.name}: {len(domain.relations)} relations, {len(domain.constants)} constants")
+    counts = (f"{len(words)} {kind}{'s' * (len(words) != 1)}" for words, kind in _parts(domain))
+    yield Finding("note", f"{domain.name}: {', '.join(counts)}")
     yield from check_language(domain)
     if not domain.relations:
         return
     yield from check_reading(domain)
     splits: dict[str, list[Example]] = {}
+    reasons: set[str] = set()
     for split in domain.splits:
         progress(f"the examples of {split}")
         try:
             splits[split] = list(domain.examples(split))
         except DataError as error:
-            yield Finding("error", f"{split}: {error}")
-            if "no examples" in str(error):
-                return
-    counts = ", ".join(f"{split} {len(examples):,}" for split, examples in splits.items())
-    yield Finding("note", f"examples: {counts or 'none'}")
+            # What keeps one split from being read usually keeps all of them: it is told once.
+            if str(error) not in reasons:
+                yield Finding("error", f"{split}: {error}")
+            reasons.add(str(error))
+    if not splits:
+        return
+    yield Finding("note", f"examples: {', '.join(f'{split} {len(part):,}' for split, part in splits.items())}")
     yield from check_splits(domain, splits)
     yield from check_examples(domain, splits)
     examples = [example for part in splits.values() for example in part]
@@ -246,7 +237,7 @@ def check_robustness(
         except LimitError as error:
             place = int(word) if (word := str(error)[5:].partition(",")[0]).isdecimal() else len(program) - 1
             stopped.add(program.tuples[place].relation)
-            given = ", ".join(f"{name} = {value}" for name, value in problem.bindings.items() if _is_number(value))
+            given = ", ".join(f"{name} = {value}" for name, value in problem.bindings.items() if is_number(value))
             yield Finding("warning", f"runs into a limit: {error} ({given[:80]})")
         except ExecutionError as error:
             if not str(error).strip():
@@ -293,64 +284,12 @@ def program_fault(domain: Domain, example: Example) -> str | None:
     return None
 
 
-def random_program(random: Random, domain: Domain, problem: Problem, without: Iterable[str] = ()) -> Program:
-    """A well-typed program of up to six tuples, as far as the types allow one."""
-    known = {**domain.constants, **domain.names(problem)}
-    steps: list[RelationalTuple] = []
-    relations = [item for item in domain.relations.items() if item[0] not in set(without)]
-    for _ in range(random.randint(1, 6)):
-        fitting = [(relation, choices) for relation, s in relations if all(choices := _choices(s, known))]
-        if not fitting:
-            break
-        relation, choices = random.choice(fitting)
-        steps.append(RelationalTuple(relation, tuple(random.choice(words) for words in choices)))
-        known[f"#{len(steps) - 1}"] = domain.relations[relation].result
-    return Program(tuple(steps))
-
-
-def mutate(random: Random, domain: Domain, program: Program, problem: Problem) -> Program:
-    """A program with one thing changed: a relation, a word, a tuple or an argument more or less, another order."""
-    steps = list(program.tuples) or [RelationalTuple(random.choice(list(domain.relations)))]
-    place = random.randrange(len(steps))
-    step = steps[place]
-    words = [*domain.names(problem), *domain.constants, "#0", f"#{len(steps)}", "#99", "xyz", '"text"', "1e999"]
-    arguments = list(step.arguments)
-    match random.choice(("relation", "word", "drop", "repeat", "shorter", "longer", "reversed")):
-        case "relation":
-            steps[place] = RelationalTuple(random.choice(list(domain.relations)), step.arguments)
-        case "word" if arguments:
-            arguments[random.randrange(len(arguments))] = random.choice(words)
-            steps[place] = RelationalTuple(step.relation, tuple(arguments))
-        case "drop":
-            del steps[place]
-        case "repeat":
-            steps.insert(place, step)
-        case "shorter":
-            steps[place] = RelationalTuple(step.relation, tuple(arguments[:-1]))
-        case "longer":
-            steps[place] = RelationalTuple(step.relation, (*arguments, random.choice(words)))
-        case _:
-            steps[place] = RelationalTuple(step.relation, tuple(reversed(arguments)))
-    return Program(tuple(steps))
-
-
-def hostile(random: Random, problem: Problem) -> Problem:
-    """The problem with numbers that nobody expects."""
-    values = {
-        name: random.choice(HOSTILE_NUMBERS) if _is_number(value) else value for name, value in problem.bindings.items()
-    }
-    return replace(problem, bindings=values)
+def _parts(domain: Domain) -> tuple[tuple[Mapping[str, object], str], ...]:
+    return (domain.relations, "relation"), (domain.constants, "constant")
 
 
 def _key(example: Example, kind: str) -> str | tuple[str, ...]:
     return example.text if kind == "texts" else example.problem.words
-
-
-def _choices(signature: Signature, known: Mapping[str, str]) -> list[list[str]]:
-    return [
-        [word for word, kind in known.items() if kind == expected or ANY in (kind, expected)]
-        for expected in signature.arguments
-    ]
 
 
 def _failure(domain: Domain, example: Example) -> str:
@@ -366,7 +305,3 @@ def _equal(one: object, other: object) -> bool:
         return bool(one == other) or str(one) == str(other)
     except Exception:
         return False
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

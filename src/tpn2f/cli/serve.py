@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,10 +63,10 @@ def serve(
             app = make_app(solvers, Limits(), hosts)
         err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
         wanted = has_desktop() if show is None else show
-        try:
+        # However Ctrl-C comes through: as uvicorn's own orderly end, or as an exception after it.
+        with suppress(KeyboardInterrupt):
             make_server(app, Limits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
-        except KeyboardInterrupt:
-            err.print("stopped")
+        err.print("stopped")
 
 
 def load_models(places: list[str], data: Path | None, domain: str | None = None) -> dict[str, Solver]:

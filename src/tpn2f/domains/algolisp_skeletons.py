@@ -87,15 +87,15 @@ def fill(skeleton: Tree, parts: Mapping[str, Tree]) -> Tree:
 def abstract(tree: Tree, is_part: Callable[[Tree], bool], keep: int = 1) -> tuple[Tree, dict[Tree, str]]:
     """The tree with holes instead of arguments and of the parts that `is_part` knows; the first `keep` levels stay."""
     parts: dict[Tree, str] = {}
+    return _abstract(tree, is_part, keep, parts), parts
 
-    def visit(node: Tree, level: int) -> Tree:
-        if isinstance(node, str):
-            return parts.setdefault(node, f"{{{len(parts)}}}") if is_hole(node) else node
-        if level <= 0 and is_expression(node) and is_part(node):
-            return parts.setdefault(node, f"{{{len(parts)}}}")
-        return (node[0], *(visit(part, level - 1) for part in node[1:]))
 
-    return visit(tree, keep), parts
+def _abstract(node: Tree, is_part: Callable[[Tree], bool], level: int, parts: dict[Tree, str]) -> Tree:
+    if isinstance(node, str):
+        return parts.setdefault(node, f"{{{len(parts)}}}") if is_hole(node) else node
+    if level <= 0 and is_expression(node) and is_part(node):
+        return parts.setdefault(node, f"{{{len(parts)}}}")
+    return (node[0], *(_abstract(part, is_part, level - 1, parts) for part in node[1:]))
 
 
 def generalise(tree: Tree) -> tuple[Tree, tuple[str, ...]]:
@@ -107,17 +107,19 @@ def generalise(tree: Tree) -> tuple[Tree, tuple[str, ...]]:
 def match(skeleton: Tree, tree: Tree) -> dict[str, Tree] | None:
     """What fills the holes where the tree is the skeleton filled, else None. A constant fills no hole."""
     found: dict[str, Tree] = {}
+    return found if _matches(skeleton, tree, found) else None
 
-    def visit(pattern: Tree, node: Tree) -> bool:
-        if isinstance(pattern, str):
-            if not is_hole(pattern):
-                return pattern == node
-            if not (is_hole(node) if isinstance(node, str) else is_expression(node)):
-                return False
-            return found.setdefault(pattern, node) == node
-        return not isinstance(node, str) and len(pattern) == len(node) and all(map(visit, pattern, node))
 
-    return found if visit(skeleton, tree) else None
+def _matches(pattern: Tree, node: Tree, found: dict[str, Tree]) -> bool:
+    if isinstance(pattern, str):
+        if not is_hole(pattern):
+            return pattern == node
+        if not (is_hole(node) if isinstance(node, str) else is_expression(node)):
+            return False
+        return found.setdefault(pattern, node) == node
+    if isinstance(node, str) or len(pattern) != len(node):
+        return False
+    return all(_matches(one, other, found) for one, other in zip(pattern, node))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tpn2f.domains.lisp_check import LAMBDAS
 from tpn2f.domains.lisp_terms import Calculus, Term, Value, size, unify
 
-FARTHEST = 16
+FARTHEST = 12
 """Ways that are longer are not gone. No gold program of AlgoLisp is ever more than 7 tuples from its nearest end."""
 SIMPLE = 4
 """Ways lead through types of so few parts, (int int -> int) having four, unless a lambda is closed."""
@@ -32,6 +32,14 @@ class Relation(NamedTuple):
 Needs = tuple[Term | None, ...]
 """The types that a value needs arg1, arg2 and self to have."""
 NOTHING: Needs = (None, None, None)
+
+
+class State(NamedTuple):
+    """Where a way goes on: the values that wait below the last, the type of the last, and its needs."""
+
+    below: tuple[int, ...]
+    type: int
+    needs: Needs
 
 
 class Moves:
@@ -115,9 +123,10 @@ class Ways:
         self._moves = moves
         self.calculus = moves.calculus
         self._result = result
-        # Remembered by what waits below, a tuple of values, and by type and needs of the last.
-        self._left: dict[tuple[tuple[int, ...], int, Needs], int] = {}
-        self._next: dict[tuple[tuple[int, ...], int, Needs], int] = {}
+        # Remembered by what waits below, a tuple of values, and by type and needs of the last: the distance, or minus
+        # one more than the limit up to which there is none.
+        self._left: dict[State, int] = {}
+        self._next: dict[State, int] = {}
 
     def is_result(self, value: Value) -> bool:
         """Whether a value may be that of the program."""
@@ -128,43 +137,46 @@ class Ways:
     def distance(self, waiting: tuple[int, ...], limit: int = FARTHEST) -> int:
         """The number of tuples from where these values wait, oldest first, to an end; NOWHERE if none is found.
 
-        Beyond `limit` the answer may be NOWHERE as well.
+        Over the limit none is looked for.
         """
-        # Three values become one at best.
-        if len(waiting) // 2 > min(limit, FARTHEST):
-            return NOWHERE
         *below, last = map(self.calculus.ground, waiting)
         value = self.calculus.values[last]
-        found = self._distance(tuple(below), self.calculus.number(Value(value.type)), value[1:])
-        return found if found <= FARTHEST else NOWHERE
+        state = State(tuple(below), self.calculus.number(Value(value.type)), value[1:])
+        limit = min(limit, FARTHEST)
+        found = self._distance(state, limit)
+        return found if found <= limit else NOWHERE
 
-    def _distance(self, below: tuple[int, ...], type: int, needs: Needs) -> int:
-        """From a last value of this type and these needs: some calls of it alone, then one that brings it further."""
-        key = (below, type, needs)
-        found = self._left.get(key)
-        if found is None:
-            found = NOWHERE
-            # Each tuple can take two of the values below; the chain begins with the fewest steps.
-            least = (len(below) + 1) // 2
-            for made, steps in self._moves.chain(type, needs == NOTHING).items():
-                if steps + least >= found:
-                    break
-                found = min(found, steps + self._turn(below, made, needs))
-            self._left[key] = found
+    def _distance(self, state: State, limit: int) -> int:
+        """From a last value of some type and needs: some calls of it alone, then one that brings it further."""
+        known = self._left.get(state, 0)
+        if known > 0:
+            return known - 1
+        if -known > limit:
+            return NOWHERE
+        below, type, needs = state
+        found, least = NOWHERE, _least(state)
+        for made, steps in self._moves.chain(type, needs == NOTHING).items():
+            # The chain begins with the fewest steps.
+            if steps + least > limit or steps + least >= found:
+                break
+            found = min(found, steps + self._turn(State(below, made, needs), min(limit, found) - steps))
+        self._left[state] = found + 1 if found <= limit else -limit - 1
         return found
 
-    def _turn(self, below: tuple[int, ...], type: int, needs: Needs) -> int:
+    def _turn(self, state: State, limit: int) -> int:
         """The distance if the next tuple takes a value that waits below, or gives a lambda what it needs."""
-        key = (below, type, needs)
-        found = self._next.get(key)
-        if found is not None:
-            return found
+        known = self._next.get(state, 0)
+        if known > 0:
+            return known - 1
+        if -known > limit:
+            return NOWHERE
+        below, type, needs = state
         found = NOWHERE
         if not below and needs == NOTHING and self.is_result(self.calculus.values[type]):
             found = 0
         elif needs != NOTHING:
             for made, rest in self._moves.closed(type, needs):
-                found = min(found, 1 + self._distance(below, made, rest))
+                found = min(found, 1 + self._distance(State(below, made, rest), min(limit, found) - 1))
         taken: tuple[int, ...] = ()
         merged: Needs | None = needs
         for place in range(1, min(len(below), 2) + 1):
@@ -173,10 +185,18 @@ class Ways:
             if merged is None:
                 break
             taken = (self.calculus.number(Value(value.type)), *taken)
+            rest_below = below[:-place]
+            if 1 + (len(rest_below) + 1) // 2 > limit:
+                continue
             for made in self._moves.calls((*taken, type)):
-                found = min(found, 1 + self._distance(below[:-place], made, merged))
-        self._next[key] = found
+                found = min(found, 1 + self._distance(State(rest_below, made, merged), min(limit, found) - 1))
+        self._next[state] = found + 1 if found <= limit else -limit - 1
         return found
+
+
+def _least(state: State) -> int:
+    """No way is shorter: each tuple can take two of the values below, and what is needed takes a lambda."""
+    return max((len(state.below) + 1) // 2, state.needs != NOTHING)
 
 
 def _merge(one: Needs, other: Needs) -> Needs | None:

@@ -216,15 +216,18 @@ def _read_line(line: str, where: str, folder: Path) -> Record:
         return Record(where, None, None, {})
     inputs = found.get("inputs") or {}
     if isinstance(inputs, dict):
-        inputs = {name: _from_file(value, folder) for name, value in inputs.items()}
+        inputs = {name: _from_file(value, folder, where) for name, value in inputs.items()}
     return Record(where, found.get("text"), found.get("program"), inputs, found.get("answer"))
 
 
-def _from_file(value: object, folder: Path) -> object:
+def _from_file(value: object, folder: Path, where: str) -> object:
     """`@sales.csv` stands for the text of the file beside the examples."""
-    if isinstance(value, str) and value.startswith("@"):
+    if not isinstance(value, str) or not value.startswith("@"):
+        return value
+    try:
         return (folder / value[1:]).read_text(encoding="utf-8")
-    return value
+    except OSError as error:
+        raise DataError(f"{where}: cannot read {folder / value[1:]}: {error.strerror}") from error
 
 
 def _example(domain: FunctionDomain, record: Record) -> Example:
