@@ -103,7 +103,7 @@ def check_samples(
         program = Program(tuple(RelationalTuple(relation, tuple(arguments)) for relation, *arguments in steps))
         tree = program.to_tree()
         assert Program.from_tree(tree) == program and len(program) <= longest, program
-        infer(tree, problem.bindings, problem.result)
+        infer(tree, {name: str(kind) for name, kind in problem.bindings.items()}, problem.result)
         lengths[len(program)] += 1
         if (number + 1) % 1000 == 0:
             print(f"{number + 1:,} random programs, all well typed", flush=True)
