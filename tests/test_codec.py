@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpn2f import model, vocabulary
-from tpn2f.codec import Codec, Weighted, batch_order, distinct
+from tpn2f.codec import MARKS, Codec, Weighted, batch_order, distinct
 from tpn2f.domain import Example, Problem, load_domain
 from tpn2f.errors import DataError
 from tpn2f.program import Program
@@ -159,3 +159,15 @@ def test_noise_never_leaves_an_empty_text():
     codec = Codec.build([example])
     torch.manual_seed(0)
     assert all(codec.disturb(codec.encode_words(example.problem), 0.99) for _ in range(200))
+
+
+def test_marks_are_left_out_about_as_often_as_asked_and_nothing_else_changes():
+    words = ("how", ",", "many", ".", "apples", "?") * 10
+    codec = Codec.build([Example(Problem(words), Program.parse("add(n0, n1)"))])
+    torch.manual_seed(0)
+    kept = 0
+    for _ in range(100):
+        heard = [codec.words[word] for word in codec.disturb(codec.encode_words(Problem(words)), 0.0, 0.4)]
+        assert [word for word in heard if word.isalpha()] == [word for word in words if word.isalpha()]
+        kept += sum(word in MARKS for word in heard)
+    assert abs(kept / 3000 - 0.6) < 0.03

@@ -20,6 +20,9 @@ from tpn2f.errors import DataError, ProgramSyntaxError
 from tpn2f.program import Program, RelationalTuple, reference
 from tpn2f.vocabulary import END, NONE, PAD, SPECIALS, Vocabulary
 
+MARKS = frozenset(".,?")
+"""What people set or forget without meaning anything by it."""
+
 
 class Batch(NamedTuple):
     """Examples as tensors, padded to the longest of the batch. In the order of `Model.loss`."""
@@ -97,10 +100,10 @@ class Codec:
             rows.append([self.relations.id(step.relation), *self.arguments.ids(step.arguments), *filling])
         return [*rows, [END, *[NONE] * self.n_positions]]
 
-    def batch(self, examples: Sequence[Weighted | Example], noise: float = 0.0) -> Batch:
-        """Examples as one padded batch; an example that is not weighted counts once. `noise` as in `disturb`."""
+    def batch(self, examples: Sequence[Weighted | Example], noise: float = 0.0, unmarked: float = 0.0) -> Batch:
+        """Examples as one padded batch; an example that is not weighted counts once. The rest as in `disturb`."""
         weighted = [example if isinstance(example, Weighted) else Weighted(example, 1.0) for example in examples]
-        texts = [self.disturb(self.encode_words(example.problem), noise) for example, _ in weighted]
+        texts = [self.disturb(self.encode_words(example.problem), noise, unmarked) for example, _ in weighted]
         words, word_counts = _pad(texts)
         programs = [torch.tensor(self.encode_program(example.program)) for example, _ in weighted]
         tuples = torch.nn.utils.rnn.pad_sequence(programs, batch_first=True, padding_value=PAD)
@@ -111,22 +114,26 @@ class Codec:
         """The words of problems, padded, and their counts."""
         return _pad([self.encode_words(problem) for problem in problems])
 
-    def disturb(self, words: list[int], noise: float) -> list[int]:
+    def disturb(self, words: list[int], noise: float, unmarked: float = 0.0) -> list[int]:
         """A text misheard: with the probability `noise` a word is unknown, left out, or another word, equally likely.
 
-        Words that programs use as arguments, such as n0, stay as they are. Draws from torch's random numbers.
+        A full stop, comma or question mark is left out with the probability `unmarked`. Words that programs use as
+        arguments, such as n0, stay as they are. Draws from torch's random numbers.
         """
-        if not noise:
+        if not noise and not unmarked:
             return words
-        draws = (torch.rand(len(words)) / noise * 3).tolist()
+        draws = torch.rand(len(words)).tolist()
         others = torch.randint(len(SPECIALS), max(len(self.words), len(SPECIALS) + 1), (len(words),)).tolist()
         heard = []
         for word, draw, other in zip(words, draws, others):
-            if draw >= 3 or self.words[word] in self.arguments:
+            token = self.words[word]
+            if token in MARKS and draw >= 1 - unmarked:
+                continue
+            if draw >= noise or token in self.arguments:
                 heard.append(word)
-            elif draw < 1:
+            elif draw < noise / 3:
                 heard.append(NONE)
-            elif draw < 2:
+            elif draw < noise * 2 / 3:
                 heard.append(other)
         return heard or words
 

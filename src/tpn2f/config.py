@@ -36,6 +36,8 @@ class DataConfig:
     """A pair that occurs n times has the weight n to this power; 0 makes all pairs equal."""
     noise: float = 0.0
     """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
+    unmarked: float = 0.0
+    """The part of the full stops, commas and question marks of a training text that is left out, likewise."""
     limit: int = 0
     """Learn from the first so many examples only; 0 for all."""
 
@@ -82,7 +84,7 @@ class TrainingConfig:
         _check_bounds(self, _TRAINING_BOUNDS)
 
 
-_DATA_BOUNDS = {"word_at_least": (1, None), "noise": (0, 1), "limit": (0, None)}
+_DATA_BOUNDS = {"word_at_least": (1, None), "noise": (0, 1), "unmarked": (0, 1), "limit": (0, None)}
 _TRAINING_BOUNDS = {
     "epochs": (1, None),
     "batch_size": (1, None),

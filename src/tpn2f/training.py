@@ -193,7 +193,7 @@ class Trainer:
         cost = torch.zeros(1, device=self.device)
         mine = self.crew.share(examples)
         if mine:
-            batch = self.codec.batch(mine, self.config.data.noise).to(self.device)
+            batch = self.codec.batch(mine, self.config.data.noise, self.config.data.unmarked).to(self.device)
             with self.hardware.mixed():
                 loss = self.model.loss(*batch)
             # The mean over this share, scaled so that the shares sum to the mean over the whole batch.

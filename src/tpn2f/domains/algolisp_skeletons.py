@@ -212,7 +212,8 @@ def _missing(counts: Counter[Tree], weights: Counter[Tree]) -> tuple[Tree, int] 
     grown: Counter[Tree] = Counter()
     hosts: dict[Tree, set[Tree]] = defaultdict(set)
     for tree, weight in rest.items():
-        for node in {call for call in calls(tree) if is_expression(call) and not inventory.derives(call)}:
+        nodes = (call for call in calls(tree) if is_expression(call) and not inventory.derives(call))
+        for node in dict.fromkeys(nodes):
             inner = [call for call in calls(node) if is_expression(call) and not inventory.derives(call)]
             if inner == [node]:
                 parts[abstract(node, inventory.derives)[0]] += weight
