@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from importlib.metadata import EntryPoint
+import shutil
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -152,6 +156,29 @@ def test_an_installed_domain_that_cannot_be_imported_is_a_domain_error(monkeypat
 
 
 # Data
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "mathqa", "algolisp"])
+def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(name: str, tmp_path: Path) -> None:
+    package = tmp_path / "tpn2f"
+    shutil.copytree(Path(domain_module.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in package.glob(f"domains/{name}*.py"):
+        file.unlink()
+    assert not list(package.glob(f"domains/*{name}*"))
+    others = [point for point in entry_points(group=domain_module.ENTRY_POINTS) if point.name != name]
+    about = tmp_path / "tpn2f-0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: tpn2f\nVersion: 0\n")
+    lines = [f"{point.name} = {point.value}" for point in others]
+    (about / "entry_points.txt").write_text("\n".join([f"[{domain_module.ENTRY_POINTS}]", *lines]))
+    program = (
+        "import tpn2f.cli, tpn2f.demo, tpn2f.reproduction, tpn2f.web.app\n"
+        "from tpn2f.domain import domain_names, load_domain\n"
+        "print(tpn2f.__file__, *[load_domain(name).name for name in domain_names()])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == [str(package / "__init__.py"), *sorted(point.name for point in others)], done.stderr
 
 
 def test_data_is_looked_for_in_the_usual_places_in_order(nowhere: Path) -> None:
