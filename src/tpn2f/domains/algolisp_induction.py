@@ -21,8 +21,6 @@ from tpn2f.domains.lisp_types import infer
 from tpn2f.errors import DataError
 from tpn2f.program import Program, Tree
 
-FLATNESS = 0.75
-"""A program with n texts counts as much as n to this power programs: some have a thousand texts."""
 MIN_RECORDS = 2
 """A phrase that fewer records show is left out, where its skeleton has others."""
 
@@ -108,10 +106,8 @@ def _count(parsed: Sequence[tuple[_Record, Node]], synonyms: Sequence[Synonyms])
     seen: dict[tuple[tuple[Tree, str], str], list[Span]] = defaultdict(list)
     rules: dict[tuple[Tree, Phrase], Rule] = {}
     orders = _hole_orders(parsed)
-    programs = Counter(record.tree for record, _ in parsed)
     for record, root in parsed:
-        weight = programs[record.tree] ** (FLATNESS - 1.0)
-        grammar.roots[root.skeleton] += weight  # type: ignore[assignment]
+        grammar.roots[root.skeleton] += 1
         for node, level, path in walk(root):
             short = rewrite(node.phrase, synonyms, node.skeleton, uses)
             rule = rules.get((node.skeleton, short))
@@ -119,16 +115,16 @@ def _count(parsed: Sequence[tuple[_Record, Node]], synonyms: Sequence[Synonyms])
                 rule = rules[node.skeleton, short] = Rule(node.skeleton, short, 0.0)
                 shape = grammar.shapes.get(node.skeleton) or _shape(node, record.types, orders)
                 grammar.add(rule, shape)
-            rule.count += weight
+            rule.count += 1
             for word, article in node.before:
-                rule.before.setdefault(word, [0.0, 0.0])[article] += weight / len(node.before)
+                rule.before.setdefault(word, [0.0, 0.0])[article] += 1 / len(node.before)
             for hole, part in node.parts.items():
                 filler = part.skeleton if isinstance(part, Node) else ARGUMENT
-                grammar.fillers[node.skeleton, hole, min(level, LEVELS - 1)][filler] += weight  # type: ignore
+                grammar.fillers[node.skeleton, hole, min(level, LEVELS - 1)][filler] += 1
                 if isinstance(part, str):
                     below = (*path, (node.skeleton, hole))
-                    _count_argument(grammar, record, node, hole, part[1:-1], below, weight, seen)
-        _count_frame(grammar, record, root, weight, orders)
+                    _count_argument(grammar, record, node, hole, part[1:-1], below, seen)
+        _count_frame(grammar, record, root, orders)
     for (place, kind), spans in seen.items():
         grammar.inputs[place][kind] = _usual_span(spans)
     for group in synonyms:
@@ -189,7 +185,6 @@ def _count_argument(
     hole: str,
     name: str,
     path: Iterable[tuple[Tree, str]],
-    weight: float,
     seen: dict[tuple[tuple[Tree, str], str], list[Span]],
 ) -> None:
     kind = record.types[name]
@@ -198,7 +193,7 @@ def _count_argument(
         seen[place, kind].append(join_spans(values))
     for before, word in itertools.pairwise(node.phrase):
         if word == hole and before != "|" and not before.startswith("{"):
-            grammar.mentions[kind][before] += weight  # type: ignore[assignment]
+            grammar.mentions[kind][before] += 1
 
 
 def join_spans(values: Sequence[object]) -> Span:
@@ -223,17 +218,15 @@ def _usual_span(spans: Sequence[Span]) -> Span:
     )
 
 
-def _count_frame(
-    grammar: Grammar, record: _Record, root: Node, weight: float, orders: Mapping[Tree, tuple[int, ...]]
-) -> None:
+def _count_frame(grammar: Grammar, record: _Record, root: Node, orders: Mapping[Tree, tuple[int, ...]]) -> None:
     frame = record.frame
-    grammar.openings[frame.opening] += weight  # type: ignore[assignment]
-    grammar.asks[next(word for word in frame.body if word.startswith(ASK))] += weight  # type: ignore[assignment]
+    grammar.openings[frame.opening] += 1
+    grammar.asks[next(word for word in frame.body if word.startswith(ASK))] += 1
     met = tuple(dict.fromkeys(record.types[name] for name in _in_order(root, orders)))
-    grammar.orders[met][tuple(kind for kind, _ in frame.groups)] += weight  # type: ignore[assignment]
+    grammar.orders[met][tuple(kind for kind, _ in frame.groups)] += 1
     for kind, names in frame.groups:
         if len(names) < 2:
-            grammar.unnamed.setdefault(kind, [0.0, 0.0])[not names] += weight
+            grammar.unnamed.setdefault(kind, [0.0, 0.0])[not names] += 1
 
 
 def _in_order(part: Node | str, orders: Mapping[Tree, tuple[int, ...]]) -> list[str]:
