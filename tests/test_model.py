@@ -275,7 +275,7 @@ def test_label_smoothing_changes_the_target_and_not_the_report():
 @pytest.mark.parametrize("config", FAMILY)
 def test_dropout_acts_in_training_only(config):
     rates = {field.name: 0.3 for field in fields(ModelConfig) if field.name.startswith("dropout_")}
-    assert len(rates) == 5
+    assert len(rates) == 6
     batch = make_batch()
     wet, dry = make(replace(config, **rates)), make(config)
     torch.testing.assert_close(wet.loss(*batch).per_example, dry.loss(*batch).per_example)
@@ -288,7 +288,8 @@ def test_dropout_acts_in_training_only(config):
 
 
 @pytest.mark.parametrize(
-    "name", ["dropout_words", "dropout_context", "dropout_symbols", "dropout_hidden", "dropout_recurrent"]
+    "name",
+    ["dropout_words", "dropout_context", "dropout_summary", "dropout_symbols", "dropout_hidden", "dropout_recurrent"],
 )
 def test_every_dropout_does_something(name):
     model = make(replace(SMALL, **{name: 0.5})).train()

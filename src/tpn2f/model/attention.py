@@ -30,11 +30,12 @@ class Reasoning(nn.Module):
         for layer in self.layers:
             nn.init.zeros_(layer.bias)  # pyright: ignore[reportArgumentType]
         self.initial_cell = config.initial_cell
+        self.dropout_summary = config.dropout_summary
 
     def forward(
         self, summary: Float[Tensor, "batch d_context"]
     ) -> tuple[Float[Tensor, "batch d_state"], Float[Tensor, "batch d_state"]]:
-        hidden = mapped = summary
+        hidden = mapped = F.dropout(summary, self.dropout_summary, self.training)
         for layer in self.layers:
             mapped = layer(hidden)
             hidden = mapped.tanh()

@@ -66,6 +66,8 @@ class ModelConfig:
     """On the word embeddings; a word keeps its mask within a batch."""
     dropout_context: float = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
+    dropout_summary: float = 0.0
+    """On the representation of the whole problem, before the Reasoning MLP: there texts are learned by heart."""
     dropout_symbols: float = 0.0
     """On the embeddings of the previous tuple; a symbol keeps its mask within a batch."""
     dropout_hidden: float = 0.0
@@ -138,6 +140,7 @@ _SIZES = (
 _RATES = (
     "dropout_words",
     "dropout_context",
+    "dropout_summary",
     "dropout_symbols",
     "dropout_hidden",
     "dropout_recurrent",
