@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -226,6 +227,31 @@ def test_why_gold_is_not_clean(tmp_path: Path) -> None:
 
 
 # A person's text
+
+
+def test_values_must_be_what_the_text_says() -> None:
+    text = "Given an array of numbers a and a string b, go"
+    given = {"a": [1, 2], "b": "x"}
+    assert DOMAIN.read_with(text, given).bindings == given
+    assert DOMAIN.read_with(text, {"a": []}).bindings == {"a": [], "b": "string"}
+    assert DOMAIN.read_with("go on", {"q": 1}).bindings == {"q": 1}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"a": "x"}, 'a is int[] in the text; got "x"'),
+        ({"a": 1}, "a is int[] in the text; got 1"),
+        ({"a": [1, "x"]}, 'a is int[] in the text; got [1, "x"]'),
+        ({"a": [1.5]}, "a is int[] in the text; got [1.5]"),
+        ({"a": [True]}, "a is int[] in the text; got [true]"),
+        ({"b": 2}, "b is string in the text; got 2"),
+        ({"q": 2}, "the text introduces a (int[]), b (string); got a value for q"),
+    ],
+)
+def test_other_values_are_one_clear_line(inputs: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        DOMAIN.read_with("Given an array of numbers a and a string b, go", inputs)
 
 
 @pytest.mark.parametrize(

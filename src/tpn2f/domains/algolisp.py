@@ -24,6 +24,7 @@ from tpn2f.domains.lisp_masks import LispTyping
 from tpn2f.domains.lisp_types import coarse, function_type, parse_type, value_type
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
+from tpn2f.wording import cut
 
 FIELDS = {"text": list, "short_tree": list, "args": dict, "return_type": str, "tests": list}
 PROTOCOL = {"dev-train": range(916), "dev-valid": range(916, 1000)}
@@ -175,6 +176,18 @@ class AlgoLisp:
             raise DataError("the text is empty; expected a task, such as `given an array of numbers a , find its sum`")
         return Problem(words, introduced(words))
 
+    def read_with(self, text: str, inputs: Mapping[str, object]) -> Problem:
+        """The same with values of some arguments, which must be of the types that the text gives them."""
+        problem = self.read(text)
+        for name, value in inputs.items():
+            type = problem.bindings.get(name)
+            if problem.bindings and type is None:
+                introduces = ", ".join(f"{known} ({kind})" for known, kind in problem.bindings.items())
+                raise DataError(f"the text introduces {introduces}; got a value for {name}")
+            if type is not None and not _fits(value, str(type)):
+                raise DataError(f"{name} is {type} in the text; got {cut(json.dumps(value), 60)}")
+        return replace(problem, bindings={**problem.bindings, **inputs})
+
     def execute(self, program: Program, problem: Problem) -> object:
         """The value of the program for the values that the problem binds to its arguments."""
         values = {name: value for name, value in problem.bindings.items() if not isinstance(value, TypeName)}
@@ -290,6 +303,13 @@ def _read_record(line: str, where: str, programs: dict[str, Program]) -> Example
     bindings = {name: TypeName(kind) for name, kind in sorted(record["args"].items())}
     answer = Answer(tuple(tests), record["return_type"], template)
     return Example(Problem(words, bindings, answer.return_type), program, answer, " ".join(words), where)
+
+
+def _fits(value: object, type: str) -> bool:
+    """Whether a value is of a type."""
+    if type.endswith("[]"):
+        return isinstance(value, list) and all(_fits(element, type[:-2]) for element in value)
+    return value_type(value) == type and not isinstance(value, float)
 
 
 def _thousandth(program: Program) -> int:
