@@ -25,6 +25,14 @@ PAPER = {
         ("TP2LSTM (paper)", 68.84, 54.61),
         ("TP-N2F (paper)", 71.89, 55.95),
     ),
+    "algolisp": (
+        ("Seq2Tree (paper)", 61.0, None, None, None, None, None),
+        ("LSTM2LSTM+atten (paper)", 67.54, 70.89, 75.12, 76.83, 78.86, 75.42),
+        ("TP2LSTM (paper)", 72.28, 77.62, 79.92, 77.67, 80.51, 76.75),
+        ("LSTM2TP (paper)", 75.31, 79.26, 83.05, 84.44, 86.13, 83.43),
+        ("SAPSpre-VH-Att-256 (paper)", 83.80, 87.45, None, 92.98, 94.15, None),
+        ("TP-N2F (paper)", 84.02, 88.01, 93.06, 93.48, 94.64, 92.78),
+    ),
 }
 
 
@@ -128,6 +136,8 @@ def _training(prefix: str) -> Callable[[Path], str]:
 
 def _algolisp(folder: Path) -> str:
     rows = [["AlgoLisp test", "Acc", "50p-Acc", "M-Acc", "Acc, cleaned", "50p-Acc, cleaned", "M-Acc, cleaned"]]
+    for name, *figures in PAPER["algolisp"]:
+        rows.append([name, *("" if figure is None else f"{figure:.2f}" for figure in figures)])
     for report in _reports(folder, "algolisp-test"):
         cells = [_metric(report, group, metric) for group in ("all", "cleaned") for metric in ("acc", "acc50", "m_acc")]
         rows.append([report["facts"]["system"], *cells])
