@@ -153,7 +153,7 @@ class Space:
     def _hopeful(self, place: Place, tuples: int) -> bool:
         """Whether so many tuples, with the one being written, are enough to come to an end."""
         if place.call is None:
-            return self.ways.distance(place.waiting, tuples) <= tuples
+            return self.ways.reaches(place.waiting, tuples)
         if tuples >= place.enough or tuples <= place.too_few:
             return tuples >= place.enough
         found = any(self._leads_on(self.take(place, distance), tuples) for distance in _reach(place))

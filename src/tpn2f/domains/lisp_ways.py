@@ -8,7 +8,7 @@ first tuple the place is one tuple nearer. Nothing here chooses anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from tpn2f.domains.lisp_check import LAMBDAS
@@ -32,12 +32,16 @@ class Relation(NamedTuple):
 Needs = tuple[Term | None, ...]
 """The types that a value needs arg1, arg2 and self to have."""
 NOTHING: Needs = (None, None, None)
+Reached = tuple[tuple[int, int], ...]
+"""Types with the numbers of tuples that lead to them, the fewest first."""
 
 
-class State(NamedTuple):
-    """Where a way goes on: the values that wait below the last, the type of the last, and its needs."""
+class Move(NamedTuple):
+    """Some tuples that make one value of the last and of some that wait below it."""
 
-    below: tuple[int, ...]
+    tuples: int
+    taken: int
+    """How many of those that wait are used up."""
     type: int
     needs: Needs
 
@@ -56,23 +60,59 @@ class Moves:
         self._words = [word for word in words if calculus.values[word].is_closed and calculus.values[word].is_plain]
         self._made: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._enclosed: dict[tuple[int, Needs], tuple[tuple[int, Needs], ...]] = {}
-        self._chains: dict[tuple[int, bool], dict[int, int]] = {}
+        self._alone: dict[tuple[int, Needs], Mapping[Needs, Reached]] = {}
+        self._after: dict[tuple[tuple[int, ...], Reached], Reached] = {}
+        self._taking: dict[tuple[tuple[int, ...], int, Needs], tuple[Move, ...]] = {}
 
-    def chain(self, type: int, constant: bool) -> dict[int, int]:
-        """The types that a value becomes by calls that take nothing else that waits, with the number of calls.
+    def alone(self, type: int, needs: Needs) -> Mapping[Needs, Reached]:
+        """What a value becomes by calls and lambdas that take nothing else that waits, by the needs that it keeps.
 
-        `constant`: whether it may also become the body of a lambda that it does not need.
+        A lambda takes some of its needs away; a value that has none may be the body of one all the same.
         """
-        found = self._chains.get((type, constant))
+        found = self._alone.get((type, needs))
         if found is None:
-            found = self._chains[type, constant] = {type: 0}
-            frontier = [type]
-            for steps in range(1, FARTHEST + 1):
-                reached = {made for one in frontier for made in self.calls((one,))}
-                if constant:
-                    reached |= {made for one in frontier for made, _ in self.closed(one, NOTHING)}
-                frontier = sorted(reached - found.keys())
-                found.update(dict.fromkeys(frontier, steps))
+            reached: dict[Needs, dict[int, int]] = {needs: {type: 0}}
+            frontier = [(type, needs)]
+            for tuples in range(1, FARTHEST + 1):
+                after = [(made, rest) for one, rest in frontier for made in self.calls((one,))]
+                after += [made for one in frontier for made in self.closed(*one)]
+                frontier = [(one, rest) for one, rest in dict.fromkeys(after) if one not in reached.get(rest, ())]
+                for one, rest in frontier:
+                    reached.setdefault(rest, {})[one] = tuples
+            found = self._alone[type, needs] = {rest: tuple(types.items()) for rest, types in reached.items()}
+        return found
+
+    def taking(self, below: tuple[int, ...], type: int, needs: Needs) -> tuple[Move, ...]:
+        """What a value becomes when, after calls of it alone, a call takes the last or the last two of those below."""
+        key = (below, type, needs)
+        found = self._taking.get(key)
+        if found is None:
+            least: dict[tuple[int, int, Needs], int] = {}
+            for rest, reached in self.alone(type, needs).items():
+                taken: tuple[int, ...] = ()
+                merged: Needs | None = rest
+                for number in reversed(below):
+                    value = self.calculus.values[number]
+                    merged = _merge(value[1:], merged)
+                    if merged is None:
+                        break
+                    taken = (self.calculus.number(Value(value.type)), *taken)
+                    for made, tuples in self._calls_after(taken, reached):
+                        outcome = (len(taken), made, merged)
+                        least[outcome] = min(tuples, least.get(outcome, tuples))
+            moves = [Move(tuples, *outcome) for outcome, tuples in least.items()]
+            found = self._taking[key] = tuple(sorted(moves, key=lambda move: move.tuples))
+        return found
+
+    def _calls_after(self, taken: tuple[int, ...], reached: Reached) -> Reached:
+        """The types that calls make of values and one that became one of several types, with all tuples counted."""
+        found = self._after.get((taken, reached))
+        if found is None:
+            least: dict[int, int] = {}
+            for one, tuples in reached:
+                for made in self.calls((*taken, one)):
+                    least.setdefault(made, tuples + 1)
+            found = self._after[taken, reached] = tuple(least.items())
         return found
 
     def closed(self, type: int, needs: Needs) -> tuple[tuple[int, Needs], ...]:
@@ -123,10 +163,10 @@ class Ways:
         self._moves = moves
         self.calculus = moves.calculus
         self._result = result
-        # Remembered by what waits below, a tuple of values, and by type and needs of the last: the distance, or minus
-        # one more than the limit up to which there is none.
-        self._left: dict[State, int] = {}
-        self._next: dict[State, int] = {}
+        self._ends: dict[tuple[int, Needs], int] = {}
+        # By the values that wait below, and type and needs of the last: so many tuples are known to be enough, or not.
+        self._enough: dict[tuple[tuple[int, ...], int, Needs], int] = {}
+        self._too_few: dict[tuple[tuple[int, ...], int, Needs], int] = {}
 
     def is_result(self, value: Value) -> bool:
         """Whether a value may be that of the program."""
@@ -134,73 +174,46 @@ class Ways:
             return False
         return _is_data(value.type) if self._result is None else unify(value.type, self._result, {})
 
-    def distance(self, waiting: tuple[int, ...], limit: int = FARTHEST) -> int:
-        """The number of tuples from where these values wait, oldest first, to an end; NOWHERE if none is found.
-
-        Over the limit none is looked for.
-        """
+    def reaches(self, waiting: tuple[int, ...], tuples: int) -> bool:
+        """Whether so many tuples are enough from where these values wait, oldest first, to an end."""
         *below, last = map(self.calculus.ground, waiting)
         value = self.calculus.values[last]
-        state = State(tuple(below), self.calculus.number(Value(value.type)), value[1:])
-        limit = min(limit, FARTHEST)
-        found = self._distance(state, limit)
-        return found if found <= limit else NOWHERE
+        return self._reaches(tuple(below), self.calculus.number(Value(value.type)), value[1:], min(tuples, FARTHEST))
 
-    def _distance(self, state: State, limit: int) -> int:
-        """From a last value of some type and needs: some calls of it alone, then one that brings it further."""
-        known = self._left.get(state, 0)
-        if known > 0:
-            return known - 1
-        if -known > limit:
-            return NOWHERE
-        below, type, needs = state
-        found, least = NOWHERE, _least(state)
-        for made, steps in self._moves.chain(type, needs == NOTHING).items():
-            # The chain begins with the fewest steps.
-            if steps + least > limit or steps + least >= found:
+    def _reaches(self, below: tuple[int, ...], type: int, needs: Needs, tuples: int) -> bool:
+        if not below:
+            return self._end(type, needs) <= tuples
+        # Each tuple can take two of the values below.
+        if tuples < (len(below) + 1) // 2:
+            return False
+        state = (below, type, needs)
+        if tuples >= self._enough.get(state, NOWHERE):
+            return True
+        if tuples <= self._too_few.get(state, -1):
+            return False
+        for move in self._moves.taking(below[-2:], type, needs):
+            if move.tuples > tuples:
                 break
-            found = min(found, steps + self._turn(State(below, made, needs), min(limit, found) - steps))
-        self._left[state] = found + 1 if found <= limit else -limit - 1
+            if self._reaches(below[: -move.taken], move.type, move.needs, tuples - move.tuples):
+                self._enough[state] = tuples
+                return True
+        self._too_few[state] = tuples
+        return False
+
+    def _end(self, type: int, needs: Needs) -> int:
+        """The fewest tuples that make a result of a value when nothing else waits."""
+        found = self._ends.get((type, needs))
+        if found is None:
+            reached = self._moves.alone(type, needs).get(NOTHING, ())
+            ends = (tuples for one, tuples in reached if self.is_result(self.calculus.values[one]))
+            found = self._ends[type, needs] = next(ends, NOWHERE)
         return found
-
-    def _turn(self, state: State, limit: int) -> int:
-        """The distance if the next tuple takes a value that waits below, or gives a lambda what it needs."""
-        known = self._next.get(state, 0)
-        if known > 0:
-            return known - 1
-        if -known > limit:
-            return NOWHERE
-        below, type, needs = state
-        found = NOWHERE
-        if not below and needs == NOTHING and self.is_result(self.calculus.values[type]):
-            found = 0
-        elif needs != NOTHING:
-            for made, rest in self._moves.closed(type, needs):
-                found = min(found, 1 + self._distance(State(below, made, rest), min(limit, found) - 1))
-        taken: tuple[int, ...] = ()
-        merged: Needs | None = needs
-        for place in range(1, min(len(below), 2) + 1):
-            value = self.calculus.values[below[-place]]
-            merged = _merge(value[1:], merged)
-            if merged is None:
-                break
-            taken = (self.calculus.number(Value(value.type)), *taken)
-            rest_below = below[:-place]
-            if 1 + (len(rest_below) + 1) // 2 > limit:
-                continue
-            for made in self._moves.calls((*taken, type)):
-                found = min(found, 1 + self._distance(State(rest_below, made, merged), min(limit, found) - 1))
-        self._next[state] = found + 1 if found <= limit else -limit - 1
-        return found
-
-
-def _least(state: State) -> int:
-    """No way is shorter: each tuple can take two of the values below, and what is needed takes a lambda."""
-    return max((len(state.below) + 1) // 2, state.needs != NOTHING)
 
 
 def _merge(one: Needs, other: Needs) -> Needs | None:
     """What two values need of the locals together; None if they cannot have the same."""
+    if one in (NOTHING, other):
+        return other
     if any(a is not None and b is not None and a != b for a, b in zip(one, other)):
         return None
     return tuple(b if a is None else a for a, b in zip(one, other))
