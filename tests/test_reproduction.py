@@ -8,7 +8,7 @@ import pytest
 from tpn2f import reproduction
 from tpn2f.config import load_config
 from tpn2f.errors import DataError
-from tpn2f.reproduction import TABLES, Table, report_path, row_config, training_facts
+from tpn2f.reproduction import TABLES, Mode, Table, report_path, row_config, training_facts
 
 ROOT = Path(__file__).parent.parent
 TINY = """
@@ -51,11 +51,16 @@ def test_ablations_differ_from_our_best_in_the_representation_only():
 
 def test_reports_have_places_of_their_own():
     places = [
-        report_path(Path("results"), "mathqa", "test", row, width) for row in TABLES["mathqa"].rows for width in (1, 5)
+        report_path(Path("results"), table, "test", row, mode)
+        for table in TABLES
+        for row in TABLES[table].rows
+        for mode in TABLES[table].modes
     ]
     assert len(set(places)) == len(places)
-    assert report_path(Path("r"), "mathqa", "test", "mathqa", 1) == Path("r/mathqa-test-tpn2f.json")
-    assert report_path(Path("r"), "mathqa", "test", "mathqa-tp2lstm", 5) == Path("r/mathqa-test-tp2lstm-beam5.json")
+    assert report_path(Path("r"), "mathqa", "test", "mathqa") == Path("r/mathqa-test-tpn2f.json")
+    assert report_path(Path("r"), "mathqa", "test", "mathqa-tp2lstm", Mode(5)).name == "mathqa-test-tp2lstm-beam5.json"
+    helped = report_path(Path("r"), "algolisp", "test", "algolisp", Mode(10, tests=3))
+    assert helped.name == "algolisp-test-tpn2f-beam10-tests3.json"
 
 
 def test_a_run_without_a_checkpoint_has_cost_nothing_to_tell(tmp_path):
@@ -64,7 +69,7 @@ def test_a_run_without_a_checkpoint_has_cost_nothing_to_tell(tmp_path):
 
 
 def test_a_table_is_made_from_nothing_and_made_again_without_training(tpn2f, tmp_path, monkeypatch):
-    monkeypatch.setitem(TABLES, "arithmetic", Table(("tiny",), ("gold",), (1, 2), ("Nothing is alike.",)))
+    monkeypatch.setitem(TABLES, "arithmetic", Table(("tiny",), ("gold",), (Mode(), Mode(2)), ("Nothing is alike.",)))
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "tiny.toml").write_text(TINY)
     (tmp_path / "README.md").write_text("no tables\n")

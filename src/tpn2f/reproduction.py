@@ -22,6 +22,20 @@ from tpn2f.solver import Solver
 
 
 @dataclass(frozen=True, slots=True)
+class Mode:
+    """How a row is scored: greedily, or by a beam; with `tests` by the best candidate that passes so many shown ones."""
+
+    width: int = 1
+    tests: int = 0
+
+    @property
+    def suffix(self) -> str:
+        """What it adds to the name of a report."""
+        beam = f"-beam{self.width}" if self.width > 1 else ""
+        return f"{beam}-tests{self.tests}" if self.tests else beam
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table of the paper, redone."""
 
@@ -29,8 +43,8 @@ class Table:
     """Configs, each `configs/ROW.toml`."""
     systems: tuple[str, ...]
     """Systems without weights that stand beside them."""
-    widths: tuple[int, ...]
-    """Every row is scored by greedy search (1) and by beams of these widths."""
+    modes: tuple[Mode, ...]
+    """Every row is scored in each of these."""
     differences: tuple[str, ...]
     """Where our splits or scorers are not the paper's."""
 
@@ -46,7 +60,7 @@ TABLES = {
             "mathqa-paper",
         ),
         ("retrieval", "gold", "empty"),
-        (1, 5),
+        (Mode(), Mode(5)),
         (
             "The test split is the public one (2,985 problems).",
             "Strict is exact equality of operation sequences, of any length.",
@@ -59,7 +73,7 @@ TABLES = {
     "algolisp": Table(
         ("algolisp", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm", "algolisp-generated"),
         ("retrieval", "gold"),
-        (1, 10),
+        (Mode(), Mode(10), Mode(10, tests=3)),
         (
             "The training file of 79,214 records is not at hand: all rows learn from a part of the dev file.",
             "The row `algolisp-generated` also learns from records that were generated from that part.",
@@ -97,7 +111,7 @@ def training_facts(run: Path) -> dict[str, Any]:
 def score_row(
     run: Path,
     row: str,
-    width: int,
+    mode: Mode,
     split: str = "test",
     data: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -105,14 +119,14 @@ def score_row(
     """Scores the halved best weights of a run: what is reported is what would be shipped."""
     training = training_facts(run)
     solver = Solver.load(write_half(run), data)
-    report, _, _ = evaluate_model(solver, split, row, width, progress=progress)
+    report, _, _ = evaluate_model(solver, split, row, mode.width, progress=progress, tests=mode.tests)
     return replace(report, facts={**report.facts, "row": row, "training": training, "commit": _commit()})
 
 
-def report_path(results: Path, table: str, split: str, row: str, width: int) -> Path:
-    """Where a row's report belongs, such as results/mathqa-test-tp2lstm.json."""
+def report_path(results: Path, table: str, split: str, row: str, mode: Mode = Mode()) -> Path:
+    """Where a row's report belongs, such as results/mathqa-test-tp2lstm-beam5.json."""
     short = row.removeprefix(f"{table}-") if row != table else "tpn2f"
-    return results / f"{table}-{split}-{short}{'' if width == 1 else f'-beam{width}'}.json"
+    return results / f"{table}-{split}-{short}{mode.suffix}.json"
 
 
 def _commit() -> str:

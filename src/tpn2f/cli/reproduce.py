@@ -57,19 +57,19 @@ def reproduce(
         if unfinished and not (runs / name / "checkpoints" / "best").exists():
             err.print(f"{escape(name)}: not trained yet, left out", soft_wrap=True)
             continue
-        for width in known.widths:
+        for mode in known.modes:
             with spinner(f"scoring {name}") as update:
                 report = score_row(
                     runs / name,
                     name,
-                    width,
+                    mode,
                     data=data,
                     progress=lambda done, total, name=name: update(f"scoring {name}: {done:,} of {total:,}"),
                 )
-            write(report_path(results, table, "test", name, width), report.to_json())
+            write(report_path(results, table, "test", name, mode), report.to_json())
             out.print(f"{report.title}: strict {report.whole.metrics['strict']}", soft_wrap=True, markup=False)
     for system in known.systems:
-        place = report_path(results, table, "test", system, 1)
+        place = report_path(results, table, "test", system)
         if not place.exists():
             with spinner(f"scoring {system}"):
                 write(place, evaluate_system(load_domain(table, data), "test", system).to_json())
