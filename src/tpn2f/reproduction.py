@@ -23,7 +23,7 @@ from tpn2f.solver import Solver
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a row is scored: greedily, or by a beam; with `tests` by the best candidate that passes so many shown ones."""
+    """How a row is scored: greedily or by a beam; with `tests`, the best candidate that passes so many is taken."""
 
     width: int = 1
     tests: int = 0
@@ -33,6 +33,9 @@ class Mode:
         """What it adds to the name of a report."""
         beam = f"-beam{self.width}" if self.width > 1 else ""
         return f"{beam}-tests{self.tests}" if self.tests else beam
+
+
+GREEDY = Mode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ TABLES = {
             "mathqa-paper",
         ),
         ("retrieval", "gold", "empty"),
-        (Mode(), Mode(5)),
+        (GREEDY, Mode(5)),
         (
             "The test split is the public one (2,985 problems).",
             "Strict is exact equality of operation sequences, of any length.",
@@ -73,7 +76,7 @@ TABLES = {
     "algolisp": Table(
         ("algolisp", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm", "algolisp-generated"),
         ("retrieval", "gold"),
-        (Mode(), Mode(10), Mode(10, tests=3)),
+        (GREEDY, Mode(10), Mode(10, tests=3)),
         (
             "The training file of 79,214 records is not at hand: all rows learn from a part of the dev file.",
             "The row `algolisp-generated` also learns from records that were generated from that part.",
@@ -123,7 +126,7 @@ def score_row(
     return replace(report, facts={**report.facts, "row": row, "training": training, "commit": _commit()})
 
 
-def report_path(results: Path, table: str, split: str, row: str, mode: Mode = Mode()) -> Path:
+def report_path(results: Path, table: str, split: str, row: str, mode: Mode = GREEDY) -> Path:
     """Where a row's report belongs, such as results/mathqa-test-tp2lstm-beam5.json."""
     short = row.removeprefix(f"{table}-") if row != table else "tpn2f"
     return results / f"{table}-{split}-{short}{mode.suffix}.json"
