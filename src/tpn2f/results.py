@@ -14,7 +14,7 @@ from typing import Any
 
 from tpn2f.errors import DataError
 
-PAGES = ("README.md", "docs/results.md")
+PAGES = ("README.md", "docs/results.md", "docs/algolisp.md")
 
 # Table 1 and 2 of the paper, for comparison. Execution is by the published scorer.
 PAPER = {
@@ -227,6 +227,28 @@ def _examples(folder: Path) -> str:
     return _markdown(rows) if len(rows) > 1 else "No example is trained yet."
 
 
+def _generated(folder: Path) -> str:
+    """The records that were generated for AlgoLisp, next to those that they were learned from."""
+    if not (folder / "algolisp-generated.json").exists():
+        return "No records are generated yet."
+    found = _load(folder, "algolisp-generated.json")
+    names = list(found["profiles"])
+    rows = [["", *names]]
+    for key in list(found["profiles"][names[0]])[:_SHOWN]:
+        unit = " %" if key.startswith(("type", "outermost")) else ""
+        rows.append([key, *(f"{found['profiles'][name].get(key, 0):,}{unit}" for name in names)])
+    coverage = found["coverage of dev-valid"]
+    return (
+        f"{_markdown(rows)}\n\n"
+        f"The grammar has {found['phrases']:,} phrases for {found['skeletons']} skeletons. "
+        f"Of the {coverage['records']:,} records of `dev-valid`, which it has not seen, it derives {coverage['programs']:,} programs, "
+        f"{coverage['texts']:,} of them with their texts."
+    )
+
+
+_SHOWN = 14
+"""So many facts of a profile are enough to compare; the file has all."""
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa": _mathqa,
     "algolisp": _algolisp,
@@ -234,6 +256,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "algolisp-training": _training("algolisp-test"),
     "mathqa-groups": _groups("mathqa-test"),
     "algolisp-groups": _groups("algolisp-test"),
+    "algolisp-generated": _generated,
     "speed": _speed,
     "confidence": _confidence,
     "examples": _examples,

@@ -132,7 +132,9 @@ def data_generate(
         found = generate(records, seed, output, grammar, show)
     text = json.dumps(found, indent=1, ensure_ascii=False)
     if report is not None:
-        write(report, text)
+        # A report travels; the folders of this machine do not matter elsewhere.
+        names = {key: Path(found[key]).name for key in ("output", "grammar")}
+        write(report, json.dumps({**found, **names}, indent=1, ensure_ascii=False))
     if as_json:
         out.print(text, soft_wrap=True, markup=False)
     else:
