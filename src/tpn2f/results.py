@@ -241,8 +241,8 @@ def _generated(folder: Path) -> str:
     return (
         f"{_markdown(rows)}\n\n"
         f"The grammar has {found['phrases']:,} phrases for {found['skeletons']} skeletons. "
-        f"Of the {coverage['records']:,} records of `dev-valid`, which it has not seen, it derives {coverage['programs']:,} programs, "
-        f"{coverage['texts']:,} of them with their texts."
+        f"Of the {coverage['records']:,} records of `dev-valid`, which it has not seen, it derives "
+        f"{coverage['programs']:,} programs, {coverage['texts']:,} of them with their texts."
     )
 
 
