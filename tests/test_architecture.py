@@ -34,7 +34,7 @@ ROOMS = (
         "inspection",
         "starter",
     ),
-    *("tpr", "kernels", "model"),
+    *("tpr", "kernels", "model", "company"),
     *("codec", "config", "grammar", "search", "checkpoint", "crew", "device", "tracking", "optimizer", "solver"),
     *(
         "retrieval",
@@ -57,7 +57,7 @@ SYMBOLS = {
     *("wording", "solution", "questions"),
     *("download", "display", "demo", "functions", "probes", "contract", "inspection", "starter"),
 }
-TENSORS = {"tpr", "kernels", "model"}
+TENSORS = {"tpr", "kernels", "model", "company"}
 MAX_LINES = 400
 
 

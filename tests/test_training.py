@@ -19,6 +19,7 @@ from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig, systems
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer
+from tpn2f.vocabulary import SPECIALS
 
 MODEL = ModelConfig(
     n_fillers=12,
@@ -181,6 +182,21 @@ def test_schedules(tmp_path, schedule, expected):
     warm = replace(CONFIG, training=replace(training, warmup_steps=10, schedule="constant"))
     trainer = make_trainer(tmp_path, warm)
     assert [trainer.rate(step) for step in (0, 4, 9, 50)] == pytest.approx([0.1, 0.5, 1.0, 1.0])
+
+
+def test_words_in_the_same_company_start_alike_and_values_do_not(tmp_path):
+    trainers = [
+        make_trainer(tmp_path / kind, replace(CONFIG, training=replace(TRAINING, word_vectors=kind)))
+        for kind in ("random", "company")
+    ]
+    before, after = (trainer.model.encoder.embedding.weight.detach() for trainer in trainers)
+    words = trainers[0].codec.words
+    named = [place for place, word in enumerate(words.tokens) if word in trainers[0].codec.arguments]
+    others = [place for place in range(len(SPECIALS), len(words)) if place not in named]
+    assert named and torch.equal(before[named], after[named])
+    assert (before[others] != after[others]).any(1).all()
+    rough = before[others].square().mean().sqrt()
+    torch.testing.assert_close(after[others].square().mean().sqrt(), rough, rtol=0.2, atol=0)
 
 
 def test_splits_are_joined_in_order(tmp_path):

@@ -53,6 +53,8 @@ class TrainingConfig:
     epochs: int = 60
     batch_size: int = 64
     learning_rate: float = 1.15e-3
+    word_vectors: Literal["random", "company"] = "random"
+    """Where word embeddings start: anywhere, or alike for words in the same company in training; see `company.py`."""
     recurrent_rate: float = 1.0
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order, distinct
+from tpn2f.company import word_vectors
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
 from tpn2f.crew import Crew
 from tpn2f.device import choose_hardware
@@ -34,6 +35,8 @@ from tpn2f.solver import Solver, make_model, read_setting, setting
 from tpn2f.tracking import check_tensorboard, track
 
 ALONE = Crew()
+OWN = 0.3
+"""The random part of an embedding that starts from the company its word keeps."""
 HEALTH_EXAMPLES = 64
 """How many dev examples the health of the representation is measured on."""
 
@@ -101,12 +104,32 @@ class Trainer:
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec).to(self.device)
+        if config.training.word_vectors == "company":
+            self._start_words()
         self.solver = Solver(domain, self.codec, self.model)
         self.optimizer = make_optimizer(self.model, config.training.recurrent_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
         self.standing = Standing()
         self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
         self.steps = self.batches_an_epoch * config.training.epochs
+
+    @torch.no_grad()
+    def _start_words(self) -> None:
+        """Words in the same company start alike, as long as before and with a random part of their own.
+
+        Names of values, such as n0, all keep the same company and must be told apart: they stay as they are.
+        """
+        weight = self.model.encoder.embedding.weight
+        texts = (self.codec.encode_words(example.problem) for example, _ in self.examples)
+        vectors = torch.zeros(weight.shape)
+        if self.crew.leads:
+            vectors = word_vectors(texts, *weight.shape)
+        vectors = vectors.to(self.device)
+        self.crew.sum(vectors)
+        named = torch.tensor([token in self.codec.arguments for token in self.codec.words.tokens], device=self.device)
+        known = vectors.any(1) & ~named
+        length = weight.square().sum(1).mean().sqrt()
+        weight[known] = OWN * weight[known] + math.sqrt(1 - OWN**2) * length * vectors[known]
 
     def resume(self, force: bool = False) -> str | None:
         """Goes back to the last good checkpoint of the run directory; None if there is none. Returns a note.
