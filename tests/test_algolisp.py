@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tpn2f.domain import ANY, Domain, Example, Problem
+from tpn2f.domain import ANY, Domain, Example, Problem, read_problem
 from tpn2f.domains.algolisp import AlgoLisp, Answer, Case, TypeName
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
@@ -232,9 +232,9 @@ def test_why_gold_is_not_clean(tmp_path: Path) -> None:
 def test_values_must_be_what_the_text_says() -> None:
     text = "Given an array of numbers a and a string b, go"
     given = {"a": [1, 2], "b": "x"}
-    assert DOMAIN.read_with(text, given).bindings == given
-    assert DOMAIN.read_with(text, {"a": []}).bindings == {"a": [], "b": "string"}
-    assert DOMAIN.read_with("go on", {"q": 1}).bindings == {"q": 1}
+    assert read_problem(DOMAIN, text, given).bindings == given
+    assert read_problem(DOMAIN, text, {"a": []}).bindings == {"a": [], "b": "string"}
+    assert read_problem(DOMAIN, "go on", {"q": 1}).bindings == {"q": 1}
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_values_must_be_what_the_text_says() -> None:
 )
 def test_other_values_are_one_clear_line(inputs: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
-        DOMAIN.read_with("Given an array of numbers a and a string b, go", inputs)
+        read_problem(DOMAIN, "Given an array of numbers a and a string b, go", inputs)
 
 
 @pytest.mark.parametrize(

@@ -298,11 +298,14 @@ def _members() -> tuple[str, ...]:
 def read_problem(domain: Domain, text: str, inputs: Mapping[str, object] | None = None) -> Problem:
     """A person's sentence with the values that are given beside it, by name.
 
-    A domain whose texts speak of such values, as of the columns of a table, has a method `read_with(text, inputs)`.
+    A domain whose texts speak of such values, as of the columns of a table, has a method `read_with(text, inputs)`; one
+    whose texts say what the values must be has `check_values(problem, values)`, which raises DataError.
     """
     if hasattr(domain, "read_with"):
         return domain.read_with(text, inputs or {})  # type: ignore[attr-defined]
     problem = domain.read(text)
+    if hasattr(domain, "check_values"):
+        domain.check_values(problem, inputs or {})  # type: ignore[attr-defined]
     return replace(problem, bindings={**problem.bindings, **inputs}) if inputs else problem
 
 

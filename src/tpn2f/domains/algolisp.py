@@ -176,17 +176,15 @@ class AlgoLisp:
             raise DataError("the text is empty; expected a task, such as `given an array of numbers a , find its sum`")
         return Problem(words, introduced(words))
 
-    def read_with(self, text: str, inputs: Mapping[str, object]) -> Problem:
-        """The same with values of some arguments, which must be of the types that the text gives them."""
-        problem = self.read(text)
-        for name, value in inputs.items():
+    def check_values(self, problem: Problem, values: Mapping[str, object]) -> None:
+        """Raises a DataError for values of arguments that are not of the types that the text gives them."""
+        for name, value in values.items():
             type = problem.bindings.get(name)
             if problem.bindings and type is None:
                 introduces = ", ".join(f"{known} ({kind})" for known, kind in problem.bindings.items())
                 raise DataError(f"the text introduces {introduces}; got a value for {name}")
             if type is not None and not _fits(value, str(type)):
                 raise DataError(f"{name} is {type} in the text; got {cut(json.dumps(value), 60)}")
-        return replace(problem, bindings={**problem.bindings, **inputs})
 
     def execute(self, program: Program, problem: Problem) -> object:
         """The value of the program for the values that the problem binds to its arguments."""

@@ -54,6 +54,8 @@ def read_question(solver: Solver, text: str, values: Mapping[str, object], width
         if name not in problem.bindings:
             there = ", ".join(problem.bindings) or "none"
             raise DataError(f"values: the question has no argument {name[:20]!r} (it has {there})")
+    if hasattr(solver.domain, "check_values"):
+        solver.domain.check_values(problem, values)  # type: ignore[attr-defined]
     return Reading(text, problem, dict(values), width)
 
 
