@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed
 
-from tpn2f.crew import Crew, gather_crew
+from tpn2f.crew import MEET, WAIT, Crew, gather_crew
+from tpn2f.errors import N2FError
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
@@ -39,8 +42,19 @@ def test_the_device_decides_how_processes_talk(
     monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
     monkeypatch.setattr(distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(distributed, "group", SimpleNamespace(WORLD=SimpleNamespace(set_timeout=said.append)))
     place = None if device is None else torch.device(device)
     with gather_crew(place) as crew:
         assert crew == Crew(1, 2) and not crew.leads
-    own = [place, (expected, {"device_id": place})] if expected == "nccl" else [(expected, {})]
+    own = [(expected, {"timeout": MEET}), WAIT] if expected == "gloo" else [place, (expected, {"device_id": place})]
     assert said == [*own, "left"]
+
+
+def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("timed out\nand more")
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(distributed, "init_process_group", fail)
+    with pytest.raises(N2FError, match=r"^the processes did not meet within 90 s: timed out$"), gather_crew():
+        pass

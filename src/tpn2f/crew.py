@@ -11,12 +11,19 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
 
+from tpn2f.errors import N2FError
+
 T = TypeVar("T")
+MEET = timedelta(seconds=90)
+"""How long processes look for each other at the start."""
+WAIT = timedelta(minutes=30)
+"""How long they wait for each other after that: one may have long programs to score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +67,23 @@ def gather_crew(device: torch.device | None = None) -> Iterator[Crew]:
         torch.cuda.set_device(device)
         distributed.init_process_group("nccl", device_id=device)
     else:
-        distributed.init_process_group("gloo")
+        _meet()
     try:
         yield Crew(distributed.get_rank(), distributed.get_world_size())
     finally:
         distributed.destroy_process_group()
+
+
+def _meet() -> None:
+    """Connects the processes of a crew on CPUs.
+
+    Now and then gloo does not get through after a restart and would wait for half an hour. Who gives up sooner is
+    started again by `torchrun`, if it may. Once they have met, they are patient.
+    """
+    try:
+        distributed.init_process_group("gloo", timeout=MEET)
+    except RuntimeError as error:
+        raise N2FError(f"the processes did not meet within {MEET.seconds} s: {str(error).splitlines()[0]}") from error
+    world = distributed.group.WORLD
+    assert world is not None
+    world.set_timeout(WAIT)
