@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed
 
+from tpn2f import crew as crew_module
 from tpn2f.crew import MEET, WAIT, Crew, gather_crew
 from tpn2f.errors import N2FError
 
@@ -42,11 +43,14 @@ def test_the_device_decides_how_processes_talk(
     monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
     monkeypatch.setattr(distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(crew_module, "rendezvous", lambda *_, **__: iter([("store", 1, 2)]))
     monkeypatch.setattr(distributed, "group", SimpleNamespace(WORLD=SimpleNamespace(set_timeout=said.append)))
     place = None if device is None else torch.device(device)
     with gather_crew(place) as crew:
         assert crew == Crew(1, 2) and not crew.leads
-    own = [(expected, {"timeout": MEET}), WAIT] if expected == "gloo" else [place, (expected, {"device_id": place})]
+    own = [place, (expected, {"device_id": place})]
+    if expected == "gloo":
+        own = [(expected, {"store": "store", "rank": 1, "world_size": 2, "timeout": MEET}), WAIT]
     assert said == [*own, "left"]
 
 
@@ -55,6 +59,6 @@ def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyP
         raise RuntimeError("timed out\nand more")
 
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr(distributed, "init_process_group", fail)
+    monkeypatch.setattr(crew_module, "rendezvous", fail)
     with pytest.raises(N2FError, match=r"^the processes did not meet within 90 s: timed out$"), gather_crew():
         pass

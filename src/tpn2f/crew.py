@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed import PrefixStore, rendezvous  # pyright: ignore[reportPrivateImportUsage]
 
 from tpn2f.errors import N2FError
 
@@ -75,13 +76,14 @@ def gather_crew(device: torch.device | None = None) -> Iterator[Crew]:
 
 
 def _meet() -> None:
-    """Connects the processes of a crew on CPUs.
-
-    Now and then gloo does not get through after a restart and would wait for half an hour. Who gives up sooner is
-    started again by `torchrun`, if it may. Once they have met, they are patient.
-    """
+    """Connects the processes of a crew on CPUs. Who meets nobody gives up in time, so that `torchrun` may start anew."""
     try:
-        distributed.init_process_group("gloo", timeout=MEET)
+        store, rank, size = next(rendezvous("env://", timeout=MEET))
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
+            # torchrun keeps its store over restarts. On one machine all are started again together, and their count
+            # keeps them from the addresses of those that died; otherwise gloo may wait for them without end.
+            store = PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=MEET)
     except RuntimeError as error:
         raise N2FError(f"the processes did not meet within {MEET.seconds} s: {str(error).splitlines()[0]}") from error
     world = distributed.group.WORLD
