@@ -76,7 +76,7 @@ def gather_crew(device: torch.device | None = None) -> Iterator[Crew]:
 
 
 def _meet() -> None:
-    """Connects the processes of a crew on CPUs. Who meets nobody gives up in time, so that `torchrun` may start anew."""
+    """Connects the processes of a crew on CPUs. Who meets nobody gives up in time: `torchrun` may start them anew."""
     try:
         store, rank, size = next(rendezvous("env://", timeout=MEET))
         if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
