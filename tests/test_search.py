@@ -57,7 +57,8 @@ def assert_well_formed(program: Program | None, domain: Domain, problem: Problem
             assert "any" in (given, expected) or given == expected, (step, argument, given, expected)
 
 
-@pytest.mark.parametrize("system", systems)
+# The masks know the decoder only.
+@pytest.mark.parametrize("system", ["tpn2f", "lstm2lstm"])
 @pytest.mark.parametrize(
     ("name", "typed"), [("arithmetic", False), ("mathqa", False), ("algolisp", False), ("algolisp", True)]
 )

@@ -142,10 +142,10 @@ def test_another_config_or_other_data_is_refused(tmp_path):
         less.resume()
 
 
-def test_twenty_examples_are_learned_by_heart(tmp_path):
+def test_ten_examples_are_learned_by_heart(tmp_path):
     """The other systems learn a few in test_baselines.py; the loop is the same."""
     training = TrainingConfig(epochs=400, batch_size=10, learning_rate=5e-3, clip=5.0, evaluate_every=10)
-    trainer = make_trainer(tmp_path, Config("by-heart", DataConfig("arithmetic", limit=20), MODEL, training))
+    trainer = make_trainer(tmp_path, Config("by-heart", DataConfig("arithmetic", limit=10), MODEL, training))
     trainer.dev = [weighted.example for weighted in trainer.examples]
     for event in trainer.run():
         trainer.stop = event.best == 1.0
@@ -262,25 +262,14 @@ def train_with_two(folder: Path, name: str, *program: str) -> subprocess.Complet
     return done
 
 
-@pytest.fixture(scope="module")
-def two_processes(tmp_path_factory) -> Path:
-    """A folder with an undisturbed run of two processes, called two."""
-    folder = tmp_path_factory.mktemp("crew")
-    train_with_two(folder, "two", "-m", "tpn2f")
-    return folder
-
-
-def test_two_processes_train_as_one(two_processes, tmp_path):
-    """The same batches give the same losses and, within rounding, the same weights."""
-    trainer = Trainer(SEVERAL, load_domain("arithmetic"), tmp_path)
-    assert [event.kind for event in trainer.run()][-1] == "finished"
-    first, second = (read_checkpoint(run / "checkpoints" / "last") for run in (tmp_path, two_processes / "two"))
+def assert_trained_alike(one: Path, two: Path) -> None:
+    """The same losses and, within rounding, the same weights."""
+    first, second = (read_checkpoint(run / "checkpoints" / "last") for run in (one, two))
     assert first.state["standing"]["step"] == second.state["standing"]["step"] > 0
     for name, tensor in first.tensors["model"].items():
         assert torch.allclose(tensor, second.tensors["model"][name], atol=2e-3), name
     losses = [
-        [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
-        for run in (tmp_path, two_processes / "two")
+        [json.loads(line)["loss"] for line in (run / "metrics.jsonl").read_text().splitlines()] for run in (one, two)
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
@@ -307,10 +296,15 @@ main()
 """
 
 
-def test_a_crew_that_loses_one_starts_again_from_the_last_checkpoint(two_processes, tmp_path):
+def test_two_processes_train_as_one_and_come_back_when_one_of_them_dies(tmp_path):
+    """The same batches give the same model as one process does; a death changes nothing of it."""
+    trainer = Trainer(SEVERAL, load_domain("arithmetic"), tmp_path / "one")
+    assert [event.kind for event in trainer.run()][-1] == "finished"
+    train_with_two(tmp_path, "two", "-m", "tpn2f")
+    assert_trained_alike(tmp_path / "one", tmp_path / "two")
     script = tmp_path / "mortal.py"
-    script.write_text(MORTAL.format(run=str(two_processes / "killed")))
-    done = train_with_two(two_processes, "killed", str(script))
+    script.write_text(MORTAL.format(run=str(tmp_path / "killed")))
+    done = train_with_two(tmp_path, "killed", str(script))
     assert "has no checkpoint yet: starting from the beginning" in done.stderr
     assert "going on after step" in done.stderr, "one process died, and all came back"
-    assert_same_ends(two_processes / "two", two_processes / "killed")
+    assert_same_ends(tmp_path / "two", tmp_path / "killed")
