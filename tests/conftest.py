@@ -14,6 +14,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+import torch
 from hypothesis import settings
 from jaxtyping import config
 
@@ -59,6 +60,13 @@ def _found(name: str) -> Path:
     if isinstance(found, str):
         pytest.skip(found)
     return found
+
+
+@pytest.fixture(autouse=True)
+def small_numbers() -> Iterator[None]:
+    """Training in this process rounds the smallest numbers to zero, for speed; the next test wants them back."""
+    yield
+    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")
