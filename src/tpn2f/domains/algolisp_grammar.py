@@ -7,7 +7,7 @@ On disk a grammar is JSON lines. The rows that matter to a person are the phrase
 
 `{0}` is a hole, `<1>` one of the wordings of a row of kind `words`; a `text` with `|` has clauses before it, which come
 ahead of the question and may name something, `{x}`. `before` counts the words that the phrase was seen after, without
-and with `the`. A phrase with no `before` is taken to fit anywhere, so that a new row needs the first six fields only.
+and with `the`. A phrase with no `before` is taken to fit anywhere, so that a new row needs all fields but that.
 The other rows say how often what stands in which hole, which inputs it was given, and how texts open and ask.
 
 `algolisp_induction` makes a grammar from records; `algolisp_generator` makes records from a grammar.
