@@ -57,9 +57,16 @@ def attention_inputs(counts: list[int], *, directions: int = 1, slots: int = 3, 
     ]
 
 
+def lstm_inputs(counts: list[int]) -> list:
+    d, types = 4, 6
+    index = torch.randint(0, types, (len(counts), max(counts) + 1))
+    return [normal(types, 4 * d), index, torch.tensor(counts), normal(4 * d, d, scale=0.5)]
+
+
 def run(kernel, inputs: list) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The outputs, and the gradient of every input under a random cotangent of every output."""
-    outputs = list(kernel(*inputs))
+    given = kernel(*inputs)
+    outputs = [given] if isinstance(given, torch.Tensor) else list(given)
     generator = torch.Generator().manual_seed(7)
     cotangents = [torch.randn(out.shape, dtype=torch.float64, generator=generator).to(out) for out in outputs]
     leaves = [value for value in inputs if isinstance(value, torch.Tensor) and value.requires_grad]
@@ -101,6 +108,13 @@ def test_fused_attention_is_the_reference(counts, directions, slots, squash):
         assert_equal_kernels("attention_scan", inputs)
 
 
+@pytest.mark.parametrize("counts", LENGTHS, ids=str)
+def test_the_fused_plain_lstm_is_the_reference(counts):
+    torch.manual_seed(len(counts))
+    with poisoned_memory():
+        assert_equal_kernels("lstm_scan", lstm_inputs(counts))
+
+
 def test_one_projection_for_query_and_value_gets_both_gradients():
     torch.manual_seed(0)
     inputs = attention_inputs([3, 2])
@@ -120,6 +134,12 @@ def test_the_backward_of_attention_is_the_derivative(counts):
     assert_derivative(fused.attention_scan, attention_inputs(counts, directions=2, slots=2, squash=True))
 
 
+@pytest.mark.parametrize("counts", [[1], [3, 1], [2, 3]], ids=str)
+def test_the_backward_of_the_plain_lstm_is_the_derivative(counts):
+    torch.manual_seed(1)
+    assert_derivative(fused.lstm_scan, lstm_inputs(counts))
+
+
 def assert_derivative(kernel, inputs: list) -> None:
     places = [i for i, value in enumerate(inputs) if isinstance(value, torch.Tensor) and value.requires_grad]
 
@@ -127,7 +147,8 @@ def assert_derivative(kernel, inputs: list) -> None:
         filled = list(inputs)
         for place, leaf in zip(places, leaves):
             filled[place] = leaf
-        return tuple(kernel(*filled))
+        given = kernel(*filled)
+        return (given,) if isinstance(given, torch.Tensor) else tuple(given)
 
     assert torch.autograd.gradcheck(function, [inputs[place] for place in places], check_undefined_grad=True)
 
@@ -165,10 +186,11 @@ def test_single_precision_agrees_to_its_precision():
 
 
 @needs_cuda
-@pytest.mark.parametrize("name", ["tpr_scan", "attention_scan"])
+@pytest.mark.parametrize("name", ["tpr_scan", "attention_scan", "lstm_scan"])
 def test_a_device_gives_what_the_processor_gives(name):
     torch.manual_seed(5)
-    inputs = binding_inputs([7, 3]) if name == "tpr_scan" else attention_inputs([7, 3], directions=2)
+    makers = {"tpr_scan": binding_inputs, "attention_scan": attention_inputs, "lstm_scan": lstm_inputs}
+    inputs = makers[name]([7, 3])
     moved = [
         value.detach().cuda().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
         for value in inputs

@@ -1,9 +1,9 @@
-"""The two recurrences of TP-N2F, each in two forms with one signature.
+"""The two recurrences of TP-N2F and the plain LSTM of its comparisons, each in two forms with one signature.
 
 `reference` reads like the equations and is the specification. `fused` is the fast one, with a hand-written backward,
 and must equal it in values and in every gradient. Neither knows parameters or words.
 
-Both take the projections of their inputs as a table with one row an input symbol, and indices into it: a symbol is
+All take the projections of their inputs as a table with one row an input symbol, and indices into it: a symbol is
 projected once a batch however often it occurs.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["AttentionScan", "TPRScan", "fused", "keep_memory", "load_kernels", "
 
 
 def load_kernels(name: str) -> ModuleType:
-    """The module of that name; it has `tpr_scan` and `attention_scan`."""
+    """The module of that name; it has `tpr_scan`, `attention_scan` and `lstm_scan`."""
     known = {"fused": fused, "reference": reference}
     if name not in known:
         raise ValueError(f"no kernels are called {name!r}; there are {', '.join(known)}")

@@ -10,6 +10,7 @@ Runs on any device and in any floating type, under autocast in float32. Cannot b
 """
 
 from tpn2f.kernels.fused_attention import attention_scan
+from tpn2f.kernels.fused_lstm import lstm_scan
 from tpn2f.kernels.fused_tpr import tpr_scan
 
-__all__ = ["attention_scan", "tpr_scan"]
+__all__ = ["attention_scan", "lstm_scan", "tpr_scan"]

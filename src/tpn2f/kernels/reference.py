@@ -89,6 +89,24 @@ def _select(hidden: Tensor, selection: Tensor, bias: Tensor | None, temperature:
 
 
 @of_one_type
+def lstm_scan(
+    table: Float[Tensor, "types d_gates"],
+    index: Int[Tensor, "batch words"],
+    counts: Int[Tensor, "batch"],
+    recurrent: Float[Tensor, "d_gates d_hidden"],
+) -> Float[Tensor, "batch words d_hidden"]:
+    """The states of a plain LSTM that begins with zeros; zero beyond a row's count. `table` holds U w + b."""
+    hidden = cell = table.new_zeros(index.shape[0], recurrent.shape[1])
+    steps = []
+    for given in table[index].unbind(1):
+        forget, write, show, new = (given + hidden @ recurrent.T).chunk(4, dim=1)
+        cell = forget.sigmoid() * cell + write.sigmoid() * new.tanh()
+        hidden = show.sigmoid() * cell.tanh()
+        steps.append(hidden)
+    return torch.stack(steps, dim=1) * within(counts, index.shape[1]).unsqueeze(-1)
+
+
+@of_one_type
 def attention_scan(
     table: Float[Tensor, "types d_gates"],
     index: Int[Tensor, "batch steps slots"],

@@ -12,17 +12,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from tpn2f.kernels import load_kernels
 from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
 from tpn2f.model.decoder import cross_entropies, select_encoding
-from tpn2f.model.encoder import Encoding, embedding
+from tpn2f.model.encoder import Encoding, embedding, mirrored, reorder
 
 
 class LSTMEncoder(nn.Module):
-    """Word ids to an Encoding whose context is the states of a plain LSTM."""
+    """Word ids to an Encoding whose context is the states of a plain LSTM: torch's parameters, our recurrence."""
 
     def __init__(self, config: ModelConfig, n_words: int) -> None:
         super().__init__()
@@ -32,18 +32,38 @@ class LSTMEncoder(nn.Module):
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
                     bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
+        self.kernel = config.kernel
         self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
         self.summary = config.summary
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        embedded = F.dropout(self.embedding(words), self.dropout_words, self.training)
-        packed = pack_padded_sequence(embedded, word_counts.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, (last, _) = self.lstm(packed)
-        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=words.shape[1])
-        states = F.dropout(states, self.dropout_context, self.training)
-        summary = states.sum(1) if self.summary == "sum" else last.transpose(0, 1).flatten(1)
+        # A word is embedded and projected once a batch, however often it occurs.
+        types, index = torch.unique(words, return_inverse=True)
+        embedded = F.dropout(self.embedding(types), self.dropout_words, self.training)
+        ways = [self._read(embedded, index, word_counts)]
+        if self.lstm.bidirectional:
+            mirror = mirrored(word_counts, words.shape[1])
+            backward = self._read(embedded, index.gather(1, mirror), word_counts, "_reverse")
+            ways.append(reorder(backward, mirror))
+        rows = torch.arange(len(words), device=words.device)
+        # Read from right to left, the last word is the first.
+        last = [states[rows, end] for states, end in zip(ways, (word_counts - 1, torch.zeros_like(word_counts)))]
+        states = F.dropout(torch.cat(ways, dim=2), self.dropout_context, self.training)
+        summary = states.sum(1) if self.summary == "sum" else torch.cat(last, dim=1)
         fillers = states.unsqueeze(1)
         return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
+
+    def _read(self, embedded: Tensor, index: Tensor, counts: Tensor, way: str = "") -> Tensor:
+        parameters = dict(self.lstm.named_parameters())
+        bias = parameters[f"bias_ih_l0{way}"] + parameters[f"bias_hh_l0{way}"]
+        given = F.linear(embedded, _gates(parameters[f"weight_ih_l0{way}"]), _gates(bias))
+        return load_kernels(self.kernel).lstm_scan(given, index, counts, _gates(parameters[f"weight_hh_l0{way}"]))
+
+
+def _gates(weights: Tensor) -> Tensor:
+    """From torch's order (input, forget, candidate, output) to that of our kernels."""
+    write, forget, new, show = weights.chunk(4)
+    return torch.cat([forget, write, show, new])
 
 
 @dataclass(frozen=True, slots=True)

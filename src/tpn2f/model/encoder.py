@@ -120,7 +120,7 @@ class TPREncoder(nn.Module):
         if len(self.readers) > 1:
             mirror = mirrored(word_counts, words.shape[1])
             backward = self.readers[1](embedded, index.gather(1, mirror), word_counts)
-            scans.append(TPRScan(*(_reorder(values, mirror) for values in backward)))
+            scans.append(TPRScan(*(reorder(values, mirror) for values in backward)))
         filler_scores, role_scores, fillers, roles = (torch.stack(values, dim=1) for values in zip(*scans))
         context_fillers = F.dropout(fillers, self.dropout_context, self.training)
         return Encoding(
@@ -161,5 +161,6 @@ def mirrored(counts: Int[Tensor, "batch"], words: int) -> Int[Tensor, "batch {wo
     return torch.where(place < ends, ends - 1 - place, place)
 
 
-def _reorder(values: Tensor, places: Tensor) -> Tensor:
+def reorder(values: Tensor, places: Tensor) -> Tensor:
+    """The values [batch words d] of each row in the order of its `places`."""
     return values.gather(1, places.unsqueeze(-1).expand(values.shape))
