@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -22,7 +23,7 @@ from tpn2f.grammar import make_grammar
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
-from tpn2f.search import first_accepted
+from tpn2f.search import Candidate, first_accepted
 from tpn2f.solver import Solver
 
 SYSTEMS = ("retrieval", "gold", "empty")
@@ -45,6 +46,29 @@ def evaluate_system(domain: Domain, split: str, system: str, limit: int = 0) -> 
     return _score(domain, split, system, examples, predictions)
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found for every example of a split, and what it cost."""
+
+    candidates: list[list[Candidate]]
+    seconds: float
+    cpu_seconds: float
+
+
+def search_split(
+    solver: Solver,
+    examples: Sequence[Example],
+    width: int,
+    masked: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Found:
+    """Greedy for a width of 1, else by beam."""
+    clock, started = time.perf_counter(), time.process_time()
+    problems = [example.problem for example in examples]
+    candidates = solver.predict(problems, width, masked, progress=lambda done: progress(done, len(examples)))
+    return Found(candidates, time.perf_counter() - clock, time.process_time() - started)
+
+
 def evaluate_model(
     solver: Solver,
     split: str,
@@ -56,13 +80,14 @@ def evaluate_model(
     progress: Callable[[int, int], None] = lambda done, total: None,
     tests: int = 0,
     typed: bool = True,
+    found: Found | None = None,
 ) -> tuple[Report, list[Example], list[Program | None]]:
     """Scores a trained model: greedy for a width of 1, else by beam; `guided` takes the best candidate that runs.
 
     With `tests`, so many of each example's tests are shown: the best candidate that passes them is taken, or the best
     if none does, and it is scored by the tests that were not shown. `typed` is whether masks come from the language's
     type system, where it has one. The mode is part of the report's name and facts, so that the score of a search that
-    was helped is never taken for a plain one.
+    was helped is never taken for a plain one. What the same search `found` before need not be searched again.
     """
     domain = solver.domain
     if tests and (guided or width == 1):
@@ -73,24 +98,18 @@ def evaluate_model(
         solver = copy(solver)
         solver.grammar = make_grammar(domain, solver.codec, solver.grammar.slots_filled, typed=False)
     background = _background(domain, split)
+    found = found or search_split(solver, examples, width, masked, progress)
     clock, started = time.perf_counter(), time.process_time()
-    found = solver.predict(
-        [example.problem for example in examples],
-        width,
-        masked,
-        progress=lambda done: progress(done, len(examples)),
-    )
-    decoding = time.process_time() - started
     accepts = _passes if tests else _runs
     predictions: list[Program | None] = []
-    for example, candidates in zip(shown, found):
+    for example, candidates in zip(shown, found.candidates, strict=True):
         helped = guided or tests
         best = first_accepted(candidates, partial(accepts, domain, example)) if helped else candidates[0]
         predictions.append(best.program)
     mode = _mode(domain, width, masked, guided, tests, typed)
     report = _score(domain, split, f"{name} ({mode})", examples, predictions, judges, background)
-    scoring = time.process_time() - started - decoding
-    rate = len(examples) / (time.perf_counter() - clock)
+    decoding, scoring = found.cpu_seconds, time.process_time() - started
+    rate = len(examples) / (found.seconds + time.perf_counter() - clock)
     share = decoding / max(decoding + scoring, 1e-9)
     facts = {
         **report.facts,

@@ -134,6 +134,25 @@ def _training(prefix: str) -> Callable[[Path], str]:
     return table
 
 
+def _scoring(prefix: str) -> Callable[[Path], str]:
+    """How fast every trained row was scored, where the time went, and the longest program that it solved."""
+
+    def table(folder: Path) -> str:
+        heads = ["trained row", "examples a second", "of CPU time: decoding", "running and scoring", "longest solved"]
+        rows = [heads]
+        for report in _reports(folder, prefix):
+            facts = report["facts"]
+            if "training" in facts:
+                share = 100 * facts["decoding_cpu_share"]
+                solved = facts["longest_solved"]
+                longest = f"{solved['tuples']} tuples" if solved else "none"
+                cells = [f"{facts['records_a_second']:.1f}", f"{share:.0f} %", f"{100 - share:.0f} %", longest]
+                rows.append([f"{facts['row']} ({facts['mode']})", *cells])
+        return _markdown(rows) if len(rows) > 1 else "No row is trained yet."
+
+    return table
+
+
 def _algolisp(folder: Path) -> str:
     rows = [["AlgoLisp test", "Acc", "50p-Acc", "M-Acc", "Acc, cleaned", "50p-Acc, cleaned", "M-Acc, cleaned"]]
     for name, *figures in PAPER["algolisp"]:
@@ -254,6 +273,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "algolisp": _algolisp,
     "mathqa-training": _training("mathqa-test"),
     "algolisp-training": _training("algolisp-test"),
+    "mathqa-scoring": _scoring("mathqa-test"),
+    "algolisp-scoring": _scoring("algolisp-test"),
     "mathqa-groups": _groups("mathqa-test"),
     "algolisp-groups": _groups("algolisp-test"),
     "algolisp-generated": _generated,

@@ -57,17 +57,17 @@ def reproduce(
         if unfinished and not (runs / name / "checkpoints" / "best").exists():
             err.print(f"{escape(name)}: not trained yet, left out", soft_wrap=True)
             continue
-        for mode in known.modes:
-            with spinner(f"scoring {name}") as update:
-                report = score_row(
-                    runs / name,
-                    name,
-                    mode,
-                    data=data,
-                    progress=lambda done, total, name=name: update(f"scoring {name}: {done:,} of {total:,}"),
-                )
-            write(report_path(results, table, "test", name, mode), report.to_json())
-            out.print(f"{report.title}: strict {report.whole.metrics['strict']}", soft_wrap=True, markup=False)
+        with spinner(f"scoring {name}") as update:
+            reports = score_row(
+                runs / name,
+                name,
+                known.rows[name],
+                data=data,
+                progress=lambda done, total, name=name: update(f"scoring {name}: {done:,} of {total:,}"),
+            )
+            for mode, report in reports:
+                write(report_path(results, table, "test", name, mode), report.to_json())
+                out.print(f"{report.title}: strict {report.whole.metrics['strict']}", soft_wrap=True, markup=False)
     for system in known.systems:
         place = report_path(results, table, "test", system)
         if not place.exists():
