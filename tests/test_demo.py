@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from tpn2f.demo import WORD_PROBLEMS, show_demo
-from tpn2f.domain import load_domain
+from tpn2f.demo import LISP_TASKS, WORD_PROBLEMS, show_demo
+from tpn2f.domain import Problem, load_domain
 from tpn2f.errors import DataError
-from tpn2f.program import Program
+from tpn2f.program import Program, read_tree
 from tpn2f.solution import Solution
 
 # Worked by hand: 15 m/s for 10 s; 240 days of work for 15; 240 / 4; 0.6 km in 1/12 h; 4 of 16; half of 12 times 5.
@@ -65,6 +65,23 @@ def test_a_model_answers_and_a_visitor_asks_until_nothing_comes():
 def test_a_question_can_come_with_the_command():
     assert "Your own question" in shown(solve_pairs, own="9 over 3?")
     assert "Your own question" not in shown(solve_pairs)
+
+
+def test_a_model_writes_the_lisp_programs():
+    lisp = load_domain("algolisp")
+    asked = []
+
+    def write(text: str, inputs) -> Solution:
+        asked.append(text)
+        problem = Problem((), inputs)
+        program = Program.from_tree(read_tree("(+ 1 1)"))
+        return Solution(problem, program, lisp.execute(program, problem), (), 0.25, "", (), text=text)
+
+    assert "No model for AlgoLisp is bundled" in shown()
+    text = shown(solve_pairs, solve_lisp=write)
+    assert asked == [task[0] for task in LISP_TASKS]
+    assert "No model for AlgoLisp" not in text and text.count("= 2  (confidence 0.25, not calibrated)") == len(asked)
+    assert "(pow 1000000000 1000000000)" in text
 
 
 def solve_pairs(text: str) -> Solution:

@@ -1,18 +1,17 @@
-"""`tpn2f demo`: word problems that a model solves, one of the visitor's own, Lisp programs at work, programs that would
-never end.
+"""`tpn2f demo`: word problems that a model solves, one of the visitor's own, Lisp tasks, programs that would never end.
 
-The model is somebody else's business: a function that solves comes in. Without one the programs of the word problems
-are given, not predicted, and the demo says so.
+The models are somebody else's business: functions that solve come in. Without one the programs of its problems are
+given, not predicted, and the demo says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
 
-from tpn2f.display import show_run, show_told
+from tpn2f.display import show_run, show_solution, show_told
 from tpn2f.domain import load_domain, read_problem
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
@@ -20,6 +19,8 @@ from tpn2f.solution import Solution
 from tpn2f.wording import clean, cut, format_value
 
 Solve = Callable[[str], Solution]
+SolveWith = Callable[[str, Mapping[str, object]], Solution]
+"""Solves a task and runs what it wrote on given inputs."""
 
 # (question, program): of the kinds that MathQA has, in words of our own. The programs are what a model should write.
 WORD_PROBLEMS = (
@@ -59,7 +60,11 @@ HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 
 
 def show_demo(
-    console: Console, solve: Solve | None = None, own: str = "", ask: Callable[[], str] | None = None
+    console: Console,
+    solve: Solve | None = None,
+    own: str = "",
+    ask: Callable[[], str] | None = None,
+    solve_lisp: SolveWith | None = None,
 ) -> None:
     """All of it. `own` is a question of the visitor's, `ask` gets one after another until an empty one comes."""
     console.print("[bold]Word problems, solved step by step[/]\n")
@@ -78,7 +83,8 @@ def show_demo(
             show_solved(console, solve, asked)
     elif own:
         raise DataError("a question of your own needs a model, and none is bundled; name one with --model")
-    show_lisp(console)
+    show_lisp(console, solve_lisp)
+    show_hostile(console)
 
 
 def show_given(console: Console, question: str, program: Program) -> None:
@@ -107,14 +113,23 @@ def show_solved(console: Console, solve: Solve, question: str) -> None:
     console.print(f"  {found}   ({sure})\n", soft_wrap=True)
 
 
-def show_lisp(console: Console) -> None:
-    """Lisp programs on inputs, and programs that would never end."""
-    algolisp = load_domain("algolisp")
-    console.print("[bold]AlgoLisp: tasks and Lisp programs[/]\n")
+def show_lisp(console: Console, solve: SolveWith | None = None) -> None:
+    """Lisp programs on inputs: written by a model, or given."""
+    console.print("[bold]Lisp programs for tasks in plain language[/]\n")
+    if solve is None:
+        console.print("[yellow]No model for AlgoLisp is bundled with this installation: the programs are given.[/]\n")
     for text, program, inputs in LISP_TASKS:
+        if solve is not None:
+            show_solution(console, solve(text, inputs))
+            continue
         console.print(escape(text), soft_wrap=True)
-        show_run(console, algolisp, Program.from_tree(read_tree(program)), "", inputs)
+        show_run(console, load_domain("algolisp"), Program.from_tree(read_tree(program)), "", inputs)
         console.print()
+
+
+def show_hostile(console: Console) -> None:
+    """Programs that would never end."""
+    algolisp = load_domain("algolisp")
     console.print("[bold]Programs that would never end, ended at once[/]\n")
     for program in HOSTILE:
         console.print(f"  {escape(program)}", soft_wrap=True)

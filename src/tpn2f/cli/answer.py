@@ -63,18 +63,24 @@ def demo(
     """See it work: word problems solved step by step, one of yours too, and Lisp programs on inputs."""
     from tpn2f.demo import show_demo
 
-    solver = None
-    with spinner("loading the model"):
+    solver = lisp = None
+    with spinner("loading the models"):
         from tpn2f.solver import Solver, bundled_models
 
+        if "algolisp" in bundled_models():
+            lisp = Solver.load("algolisp")
         if model is not None or "mathqa" in bundled_models():
             solver = Solver.load(model or "mathqa")
             if solver.domain.name != "mathqa":
                 raise DataError(f"the demo has questions of mathqa; {model} was trained on {solver.domain.name}")
-    if question is None and sys.stdin.isatty() and out.is_terminal:
-        show_demo(out, solver and solver.solve, ask=lambda: typer.prompt(ASK, default="", show_default=False))
-    else:
-        show_demo(out, solver and solver.solve, own=question or "")
+    asking = question is None and sys.stdin.isatty() and out.is_terminal
+    show_demo(
+        out,
+        solver and solver.solve,
+        own=question or "",
+        ask=(lambda: typer.prompt(ASK, default="", show_default=False)) if asking else None,
+        solve_lisp=lisp and (lambda text, inputs: lisp.solve(text, inputs=inputs)),
+    )
 
 
 def solve(
