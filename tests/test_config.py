@@ -83,3 +83,19 @@ def test_a_wrong_override_is_refused(tmp_path, override):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(ConfigError, match="cannot read the config"):
         load_config(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "arithmetic.toml", "configs/arithmetic.toml"])
+def test_a_preset_is_found_from_anywhere_and_a_file_comes_first(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert load_config(Path(name)).name == "arithmetic"
+    (tmp_path / "configs").mkdir()
+    (tmp_path / name).write_text('name = "mine"')
+    assert load_config(Path(name)).name == "mine"
+
+
+@pytest.mark.parametrize("name", ["elsewhere/arithmetic.toml", "/nowhere/arithmetic", "aritmetic"])
+def test_what_is_neither_a_file_nor_a_preset_is_told_with_the_presets(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot read the config .*; the presets are algolisp, .*arithmetic"):
+        load_config(Path(name))

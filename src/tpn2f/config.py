@@ -113,16 +113,34 @@ class Config:
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """A TOML file with `name` and the tables `data`, `model`, `training`; then overrides such as `model.n_roles=40`."""
+    """A TOML file with `name` and the tables `data`, `model`, `training`; then overrides such as `model.n_roles=40`.
+
+    The name of a preset, such as `mathqa` or `configs/mathqa.toml`, is found wherever the package is installed.
+    """
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(_find(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
+        presets = ", ".join(sorted(preset.stem for preset in _presets().glob("*.toml")))
+        raise ConfigError(f"cannot read the config {path}: {error.strerror}; the presets are {presets}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     for override in overrides:
         _override(values, override)
     return make_config(values, str(path))
+
+
+def _find(path: Path) -> Path:
+    """The file itself if it is there, else the preset of that name, else the file that is not there."""
+    preset = _presets() / f"{path.name.removesuffix('.toml')}.toml"
+    named = path.parent in (Path(), Path("configs"))
+    return preset if named and not path.is_file() and preset.is_file() else path
+
+
+def _presets() -> Path:
+    """The folder configs/: within an installed package, beside src/ in a clone."""
+    package = Path(__file__).parent
+    installed = package / "configs"
+    return installed if installed.is_dir() else package.parent.parent / "configs"
 
 
 def make_config(values: Mapping[str, Any], where: str) -> Config:

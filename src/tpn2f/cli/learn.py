@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tpn2f.training import Trainer
     from tpn2f.tuning import Tuner
 
-ConfigArgument = Annotated[Path, typer.Argument(help="A config file, such as configs/mathqa.toml.")]
+ConfigArgument = Annotated[Path, typer.Argument(help="A config file, or the name of a preset, such as mathqa.")]
 SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=10.")]
 
 
