@@ -38,8 +38,8 @@ WORD_PROBLEMS = (
         "divide(n0,const_1000)|multiply(n1,const_60)|divide(#1,const_3600)|divide(#0,#2)",
     ),
     (
-        ("If the cost price of 20 articles is the same as the selling price of 16 articles, what is the gain percent?"),
-        ("multiply(n1,const_100)|divide(#0,n0)|subtract(const_100,#1)|divide(#2,#1)|multiply(#3,const_100)"),
+        "Pipe a fills a tank in 6 hours and pipe b fills it in 12 hours. How long do both together take to fill it?",
+        "divide(const_1,n0)|divide(const_1,n1)|add(#0,#1)|divide(const_1,#2)",
     ),
     ("The area of a triangle with base 12 cm and height 5 cm is", "triangle_area(n0,n1)"),
 )
