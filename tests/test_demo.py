@@ -12,7 +12,8 @@ from tpn2f.program import Program, read_tree
 from tpn2f.solution import Solution
 from tpn2f.solver import Solver
 
-# Worked by hand: 15 m/s for 10 s; 240 days of work for 15; 240 / 4; 0.6 km in 1/12 h; 1/6 + 1/12 of a tank; half of 12 times 5.
+# Worked by hand: 15 m/s for 10 s; 240 days of work for 15; 240 / 4; 0.6 km in 1/12 h; 1/6 + 1/12 of a tank an hour;
+# half of 12 times 5.
 ANSWERS = (150, 16, 60, 7.2, 4, 30)
 MATHQA = load_domain("mathqa")
 
