@@ -211,6 +211,22 @@ def test_tuples_that_nothing_uses_do_not_count_for_the_tree(example: Example) ->
     assert DOMAIN.credits(padded, example)["m_acc"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("text", "well_typed"),
+    [
+        ("(+ (reduce a 0 +) b)", True),
+        ("b", None),
+        ("(+ a b)", False),  # an array is no number
+        ("(reverse a)", False),  # the task returns a number
+        ("(+ c b)", False),  # there is no c
+        ("(+ b)", False),
+    ],
+)
+def test_a_program_is_well_typed_or_not(example: Example, text: str, well_typed: bool | None) -> None:
+    found = Program() if well_typed is None else program(text)
+    assert DOMAIN.is_well_typed(found, example.problem) is bool(well_typed)
+
+
 def test_why_gold_is_not_clean(tmp_path: Path) -> None:
     tests = [{"input": {"a": [], "b": 0}, "output": 0}]
     lines = [

@@ -314,6 +314,7 @@ def test_the_first_candidate_that_passes_is_taken(
     mode = f"beam {width}, {tests} tests shown" if tests else f"beam {width}"
     assert report.facts["mode"] == mode and f"({mode})" in report.title
     assert report.facts.get("tests_shown") == (tests or None)
+    assert report.facts["well_typed"] == 2 and "2 of 2 programs type-check" in report.notes
 
 
 def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,8 @@ class Domain(Protocol):
     """The contract; `tests/test_domain_contract.py` is its executable form.
 
     A domain is made with the folder of its data, or None for the usual places: `Domain(data=None)`. It may also have
-    `typing(relations, arguments, n_positions, longest) -> Typing`, if masks need more than signatures, and
+    `typing(relations, arguments, n_positions, longest) -> Typing`, if masks need more than signatures,
+    `is_well_typed(program, problem)`, if scoring is to count such programs, and
     `split_tests(example, count) -> (shown, others)`, the same example twice, if a user may know some of its tests.
     """
 

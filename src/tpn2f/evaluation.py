@@ -120,10 +120,16 @@ def evaluate_model(
         "records_a_second": round(rate, 1),
         **({"tests_shown": tests, "tests_scored": "the others"} if tests else {}),
     }
+    well_typed = getattr(domain, "is_well_typed", None)
+    if well_typed is not None:
+        checked = zip(predictions, examples)
+        facts["well_typed"] = sum(bool(program) and well_typed(program, one.problem) for program, one in checked)
     wrong = sum(prediction is None for prediction in predictions)
     notes = [f"{wrong} predictions are not programs"] if wrong else []
     if tests:
         notes.append(f"chosen by the first {tests} tests of each example, scored by the others")
+    if well_typed is not None:
+        notes.append(f"{facts['well_typed']:,} of {len(predictions):,} programs type-check")
     notes.append(_longest_note(facts))
     notes.append(
         f"{rate:.1f} examples a second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "

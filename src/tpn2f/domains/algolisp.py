@@ -21,7 +21,7 @@ from tpn2f.domains.algolisp_reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp import Compiled, compile_tree
 from tpn2f.domains.lisp_machine import BUILTINS, CONSTANTS
 from tpn2f.domains.lisp_masks import LispTyping
-from tpn2f.domains.lisp_types import coarse, function_type, parse_type, value_type
+from tpn2f.domains.lisp_types import coarse, function_type, infer, parse_type, value_type
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
 from tpn2f.wording import cut
@@ -166,6 +166,14 @@ class AlgoLisp:
     ) -> LispTyping:
         """The masks of the language's types, for programs over these words."""
         return LispTyping(relations, arguments, n_positions, longest, _types)
+
+    def is_well_typed(self, program: Program, problem: Problem) -> bool:
+        """Whether it is one tree, of known names and functions, whose parts fit and give what the task returns."""
+        try:
+            infer(program.to_tree(), _types(problem), problem.result or None)
+        except (ExecutionError, ProgramSyntaxError):
+            return False
+        return True
 
     def read(self, text: str) -> Problem:
         """Tokens as the data has them, and the arguments that the text introduces, with their types."""
