@@ -104,9 +104,12 @@ PROBLEM = Problem(("x",), {"a": TypeName("int[]"), "b": TypeName("int"), "unhear
 
 
 def allowed_words(grammar: TypedGrammar, progress: Any) -> set[str]:
+    """In both ways: all that may come, and the same when every symbol is looked at on its own."""
     codec = grammar.codec
     tokens = [*codec.relations.tokens, *codec.arguments.tokens]
-    return {tokens[symbol] for symbol in grammar.allowed(progress)[0].nonzero().flatten().tolist()}
+    mask = grammar.allowed(progress)
+    assert torch.equal(grammar.allowed(progress, torch.ones_like(mask)), mask)
+    return {tokens[symbol] for symbol in mask[0].nonzero().flatten().tolist()}
 
 
 def feed(grammar: TypedGrammar, progress: Any, *words: str) -> Any:
@@ -144,6 +147,21 @@ def test_typed_masks_symbol_by_symbol(slots_filled):
     assert allowed_words(grammar, progress) == {"#2"}
     progress = feed(grammar, progress, "#2")
     assert grammar.allowed(progress)[0, END]
+
+
+def test_only_likely_symbols_are_looked_at_unless_none_fits():
+    grammar = make_grammar(AlgoLisp(), CODEC, slots_filled=True)
+    assert isinstance(grammar, TypedGrammar)
+    progress = grammar.start([{}] * 3, [PROBLEM] * 3)
+    everything = grammar.allowed(progress)[0]
+    likely = torch.zeros(3, CODEC.n_symbols, dtype=torch.bool)
+    names = [CODEC.relations.id(name) for name in ("len", "range", "map")]
+    likely[0, names] = True  # a map does not fit yet
+    likely[1, names[2]] = True
+    likely[1, CODEC.argument_symbol(CODEC.arguments.id("a"))] = True  # an argument does not begin a tuple
+    masks = grammar.allowed(progress, likely)
+    assert masks[0].nonzero().flatten().tolist() == sorted(names[:2])
+    assert torch.equal(masks[1], everything) and torch.equal(masks[2], everything)
 
 
 def test_rows_are_selected_together():

@@ -215,6 +215,27 @@ def sample(typing: LispTyping, problem: Problem, choose: Callable[[list[str]], s
     return Program(tuple(RelationalTuple(relation, tuple(arguments)) for relation, arguments in steps))
 
 
+@settings(max_examples=10)
+@given(st.data())
+def test_a_word_on_its_own_is_allowed_as_it_is_among_all(data):
+    problem = Problem(("x",), BINDINGS, data.draw(st.sampled_from([*RESULTS, ""])))
+    partial = TYPING.start(problem)
+    words = [*TYPING._relations, *TYPING._arguments, *BINDINGS]
+    while True:
+        among = set(options(TYPING, partial))
+        assert TYPING.begins(partial) == TYPING.choices(partial).begin
+        alone = {word for word in words if TYPING.allows(partial, word)} | (
+            {"END"} if TYPING.allows(partial, None) else set()
+        )
+        assert alone == among
+        word = data.draw(st.sampled_from(sorted(among)))
+        if word == "END":
+            return
+        after = TYPING.feed(partial, word)
+        assert after is not None
+        partial = after
+
+
 def assert_good(program: Program, problem: Problem, longest: int) -> None:
     """Short enough, in the order of trees, every value used once, and of the type that is asked for."""
     assert 1 <= len(program) <= longest

@@ -214,6 +214,12 @@ class Blind(Arithmetic):
     def references(self, partial):
         return ()
 
+    def begins(self, partial):
+        return True
+
+    def allows(self, partial, word, ahead=True):
+        return False
+
     def feed(self, partial, word):
         return None
 

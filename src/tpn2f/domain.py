@@ -120,6 +120,17 @@ class Typing(Protocol):
         """The tuples whose values may come next as arguments."""
         ...
 
+    def begins(self, partial: Any) -> bool:
+        """Whether a tuple would begin here, or the program end: `choices(partial).begin`, without all choices."""
+        ...
+
+    def allows(self, partial: Any, word: str | None, ahead: bool = True) -> bool:
+        """Whether a relation, an argument or, for None, the end is among what may come next, without all of it.
+
+        Without looking `ahead` a word that fits may lead into a dead end, which is much cheaper to say.
+        """
+        ...
+
     def feed(self, partial: Any, word: str) -> Any:
         """The program after a relation or an argument."""
         ...

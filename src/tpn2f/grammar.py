@@ -205,27 +205,48 @@ class TypedGrammar:
         """Before the first symbol of problems; their names and types are read from the problems themselves."""
         return TypedProgress(tuple(map(self._typing.start, problems)), (0,) * len(problems))
 
-    def allowed(self, progress: TypedProgress) -> Bool[Tensor, "rows n_symbols"]:
-        """Which joint symbols may come next, for every row. A row that can become nothing any more can only end."""
-        masks: list[Tensor] = []
+    def allowed(
+        self, progress: TypedProgress, likely: Bool[Tensor, "rows n_symbols"] | None = None, ahead: bool = True
+    ) -> Bool[Tensor, "rows n_symbols"]:
+        """Which joint symbols may come next, for every row. A row that can become nothing any more can only end.
+
+        With `likely`, only such symbols are looked at, which is much faster; where none of them may come, all are.
+        Without looking `ahead`, which is faster still, a row may come to a dead end, where nothing may come.
+        """
+        mask = torch.zeros(len(progress.partials), self.codec.n_symbols, dtype=torch.bool)
+        wanted: list[list[int]] = [[] for _ in progress.partials]
+        if likely is not None:
+            for row, symbol in likely.nonzero().tolist():
+                wanted[row].append(symbol)
         rows: list[int] = []
         symbols: list[int] = []
         for row, (partial, position) in enumerate(zip(progress.partials, progress.positions)):
             if partial is None:
-                masks.append(self._lost)
+                mask[row] = self._lost
                 continue
-            choices = self._typing.choices(partial)
-            if choices.begin:
-                masks.append(self._none if position else self._shown(choices))
+            begins = self._typing.begins(partial)
+            if begins and position:
+                mask[row] = self._none
                 continue
-            masks.append(self._shown(choices))
-            for target in self._typing.references(partial):
-                rows.append(row)
-                symbols.append(self._references[target])
-        mask = torch.stack(masks)
+            fitting = [symbol for symbol in wanted[row] if self._allows(partial, begins, symbol, ahead)]
+            if not fitting and ahead:
+                mask[row] = self._shown(self._typing.choices(partial))
+                fitting = [] if begins else [self._references[one] for one in self._typing.references(partial)]
+            rows.extend([row] * len(fitting))
+            symbols.extend(fitting)
         if rows:
             mask[rows, symbols] = True
         return mask
+
+    def _allows(self, partial: Any, begins: bool, symbol: int, ahead: bool) -> bool:
+        """Whether the type system lets a joint symbol come next."""
+        relations = len(self.codec.relations)
+        if begins != (symbol < relations):
+            return False
+        if symbol == END:
+            return self._typing.allows(partial, None, ahead)
+        vocabulary, place = (self.codec.relations, symbol) if begins else (self.codec.arguments, symbol - relations)
+        return place >= len(SPECIALS) and self._typing.allows(partial, vocabulary[place], ahead)
 
     def feed(self, progress: TypedProgress, symbols: Int[Tensor, "rows"]) -> TypedProgress:
         """After the chosen symbols."""
@@ -234,14 +255,14 @@ class TypedGrammar:
         slots = self.codec.n_positions if self.slots_filled else 0
         for before, position, symbol in zip(progress.partials, progress.positions, symbols.tolist()):
             after = None if before is None else self._after(before, position, symbol)
-            complete = position >= slots and after is not None and self._typing.choices(after).begin
+            complete = position >= slots and after is not None and self._typing.begins(after)
             partials.append(after)
             positions.append(0 if complete else position + 1)
         return TypedProgress(tuple(partials), tuple(positions))
 
     def _after(self, partial: Any, position: int, symbol: int) -> Any:
         argument = symbol - len(self.codec.relations)
-        if position and self._typing.choices(partial).begin:
+        if position and self._typing.begins(partial):
             # The tuple is complete; what follows are the slots that it has no use for.
             return partial if argument == NONE else None
         if position:

@@ -8,6 +8,7 @@ well-formed programs sum to one. Without a grammar the model is on its own, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from tpn2f.program import Program
 from tpn2f.vocabulary import END
 
 Masks = Grammar | TypedGrammar
+LEAST = math.log(1e-4)
+"""A symbol with less than this log-probability is not likely."""
 
 
 class Candidate(NamedTuple):
@@ -80,7 +83,8 @@ def beam(
 ) -> list[list[Candidate]]:
     """The best programs found with `width` hypotheses a problem, best first; at least one a problem.
 
-    A hypothesis that ends takes its place in the beam with it, so that a beam of 1 is greedy search.
+    A hypothesis that ends takes its place in the beam with it, so that a beam of 1 is greedy search. With a type system
+    hypotheses may come to a dead end and are dropped there; a problem for which none is left is searched greedily.
     """
     state = _start(model, codec, problems)
     progress: Any = grammar.start(names, problems) if grammar else None
@@ -89,7 +93,7 @@ def beam(
     totals = torch.zeros(len(problems), dtype=torch.double)
     finished: list[list[Candidate]] = [[] for _ in problems]
     for _ in range(_most_symbols(codec, grammar, longest)):
-        scores = totals[:, None] + _log_probabilities(model, state, grammar, progress).double()
+        scores = totals[:, None] + _log_probabilities(model, state, grammar, progress, ahead=False).double()
         top = scores.topk(min(width, scores.shape[1]), 1)
         options: dict[int, list[tuple[float, int, int]]] = {}
         for row, (values, symbols) in enumerate(zip(top.values.tolist(), top.indices.tolist())):
@@ -116,6 +120,11 @@ def beam(
     else:
         for owner, symbols, total in zip(owners, written, totals.tolist()):
             finished[owner].append(_candidate(codec, symbols, total, length_penalty))
+    if isinstance(grammar, TypedGrammar):
+        lost = [place for place, found in enumerate(finished) if not any(one.program for one in found)]
+        again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
+        for place, one in zip(lost, greedy(model, codec, *again) if lost else ()):
+            finished[place].append(one)
     # With a grammar, what was cut off or came to nothing goes behind every program.
     return [sorted(found, key=lambda one: (bool(grammar) and not one.program, -one.score)) for found in finished]
 
@@ -141,13 +150,21 @@ def _start(model: Model, codec: Codec, problems: Sequence[Problem]) -> State:
 
 
 def _log_probabilities(
-    model: Model, state: State, grammar: Masks | None, progress: Any
+    model: Model, state: State, grammar: Masks | None, progress: Any, ahead: bool = True
 ) -> Float[Tensor, "rows n_symbols"]:
-    """Of the allowed symbols. The model may be on any device; choosing is done on the CPU."""
+    """Of the allowed symbols. The model may be on any device; choosing is done on the CPU.
+
+    A type system takes its time, so it is asked about likely symbols only, unless none of them fits. Without looking
+    `ahead` it may come to a dead end, where all is -inf.
+    """
     log_probabilities = model.log_probabilities(state).cpu()
     if grammar is None or progress is None:
         return log_probabilities
-    return log_probabilities.masked_fill(~grammar.allowed(progress), -torch.inf).log_softmax(1)
+    if isinstance(grammar, TypedGrammar):
+        allowed = grammar.allowed(progress, log_probabilities >= LEAST, ahead)
+    else:
+        allowed = grammar.allowed(progress)
+    return log_probabilities.masked_fill(~allowed, -torch.inf).log_softmax(1).masked_fill(~allowed, -torch.inf)
 
 
 def _most_symbols(codec: Codec, grammar: Masks | None, longest: int | None) -> int:

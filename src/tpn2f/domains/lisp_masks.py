@@ -138,13 +138,19 @@ class Space:
     def _options(self, place: Place, tuples: int) -> Options:
         if place.call is None:
             opened = [one.name for one in self._relations if self._hopeful(self.open(place, one), tuples)]
-            return Options(relations=tuple(opened), ends=self._is_done(place))
+            return Options(relations=tuple(opened), ends=self.is_done(place))
         types = [type for type in self._words if self._leads_on(self.give(place, type), tuples)]
         distances = [distance for distance in _reach(place) if self._leads_on(self.take(place, distance), tuples)]
         return Options(types=tuple(types), distances=tuple(distances))
 
-    def _is_done(self, place: Place) -> bool:
+    def is_done(self, place: Place) -> bool:
+        """Whether the program may end here."""
         return len(place.waiting) == 1 and self.ways.is_result(self._calculus.values[place.waiting[0]])
+
+    def leads_on(self, place: Place, after: Place, tuples: int) -> bool:
+        """Whether the step from a place to the one after it can come to an end, with so many tuples from the first."""
+        tuples = min(tuples, FARTHEST + 1)
+        return self._hopeful(after, tuples) if place.call is None else self._leads_on(after, tuples)
 
     def _leads_on(self, place: Place | None, tuples: int) -> bool:
         """Whether there is such a place, after an argument, and it can come to an end."""
@@ -280,6 +286,22 @@ class LispTyping:
             return ()
         options = partial.task.space.options(partial.place, self._longest - partial.complete)
         return tuple(partial.numbers[-distance] for distance in options.distances)
+
+    def begins(self, partial: Partial) -> bool:
+        """Whether a tuple would begin here, or the program end."""
+        return partial.place.call is None
+
+    def allows(self, partial: Partial, word: str | None, ahead: bool = True) -> bool:
+        """Whether a word, or for None the end, may come next. A program that is stuck is not made to end.
+
+        Without looking `ahead`, whether it fits here: the program may come to no end then.
+        """
+        space, place = partial.task.space, partial.place
+        if word is None:
+            return place.call is None and space.is_done(place)
+        after = self.feed(partial, word)
+        left = self._longest - partial.complete
+        return after is not None and left > 0 and (not ahead or space.leads_on(place, after.place, left))
 
     def feed(self, partial: Partial, word: str) -> Partial | None:
         """After a relation or an argument; None if it does not fit at all."""
