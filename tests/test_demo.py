@@ -46,6 +46,13 @@ def test_the_bundled_model_solves_them_all():
         assert solution.calibrated and solution.confidence > 0.5
 
 
+def test_the_bundled_lisp_model_writes_the_given_programs():
+    solver = Solver.load("algolisp")
+    for text, tree, inputs in LISP_TASKS:
+        solution = solver.solve(text, inputs=inputs)
+        assert solution.program == Program.from_tree(read_tree(tree)) and not solution.error
+
+
 def test_without_a_model_the_demo_says_that_programs_are_given():
     text = shown()
     assert "No model is bundled" in text and "confidence" not in text
