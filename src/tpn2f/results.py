@@ -207,6 +207,11 @@ def _speed(folder: Path) -> str:
         cost = _load(folder, "benchmark_cost.json")
         what = f"MathQA to the paper's accuracy ({cost['epochs']} epochs), published time extrapolated"
         rows.append([what, f"{cost['times']:.0f} times faster", f"{cost['ours_seconds'] / 60:.0f} minutes"])
+    if (folder / "benchmark_serving.json").exists():
+        served = {row["what"]: row for row in _load(folder, "benchmark_serving.json")["rows"]}["micro-batching"]
+        what = f"`tpn2f serve`, {served['clients']} clients at once: answers a second, 95 % within"
+        rate = f"{served['requests_a_second']:.0f} ({served['times_one_at_a_time']:.1f} times one client)"
+        rows.append([what, rate, f"{served['p95_ms']:.0f} ms"])
     for row in learning["rows"]:
         scored = f"{row['strict']['all']:.1f} % after {row['cpu_seconds']:.0f} s"
         rows.append([f"arithmetic from scratch, strict on test, {row['system']}", scored, ""])
