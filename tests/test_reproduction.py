@@ -102,7 +102,7 @@ def test_a_table_is_made_from_nothing_and_made_again_without_training(tpn2f, tmp
         (("reproduce", "weather"), "there is no table 'weather'; there are mathqa, algolisp"),
         (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-24"),
         (("reproduce", "mathqa", "--root", "/nowhere"), "cannot read the config"),
-        (("bundle", "/nowhere", "toy"), "this is no checkpoint"),
+        (("bundle", "/nowhere", "toy"), "there is no model /nowhere"),
         (("bundle", "/nowhere", "toy", "--report", "/nowhere.json"), "/nowhere.json is not a report"),
     ],
 )

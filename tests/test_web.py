@@ -33,6 +33,7 @@ from tpn2f.web.answers import plain, read_question, spell
 from tpn2f.web.app import FOLDER, PAGES, load_examples, make_app
 from tpn2f.web.limits import SECURITY, Limits
 from tpn2f.web.messages import MAX_BEAM, MAX_CHARACTERS
+from tpn2f.web.relations import find_map
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -553,3 +554,11 @@ def test_the_description_holds(case):
     That everything it allows is taken cannot hold: whether a text is a question is for the domain to say.
     """
     case.call_and_validate(excluded_checks=[checks.positive_data_acceptance])
+
+
+@pytest.mark.parametrize("name", ["mathqa", "algolisp"])
+def test_a_bundled_model_brings_its_map_along(name, tmp_path):
+    """Who installs the package has no data to draw it from."""
+    found = find_map(Solver.load(name, tmp_path), "mine")
+    assert found.model == "mine" and len(found.points) > 20
+    assert {tuple(point.clusters) for point in found.points} == {("3", "4", "5", "6")}

@@ -44,14 +44,21 @@ def write_half(run: Path) -> Path:
     return place
 
 
-def write_bundle(run: Path, name: str, reports: Sequence[Mapping[str, Any]], folder: Path = PRETRAINED) -> Path:
-    """Puts the halved model of a run into the package, with a card made of its reports."""
+def write_bundle(
+    run: Path,
+    name: str,
+    reports: Sequence[Mapping[str, Any]],
+    folder: Path = PRETRAINED,
+    texts: Mapping[str, str] | None = None,
+) -> Path:
+    """Puts the halved model of a run into the package, with a card made of its reports and with other `texts`."""
     half = read_checkpoint(write_half(run))
     size = sum(tensor.nbytes for tensor in half.tensors["model"].values())
     if size > LARGEST:
         raise CheckpointError(f"{run}: the halved weights have {size:,} bytes; a bundled model has {LARGEST:,} at most")
     place = folder / name
-    write_checkpoint(place, Checkpoint(half.tensors, half.state, {**half.texts, CARD: card(name, half, reports)}))
+    added = {CARD: card(name, half, reports), **(texts or {})}
+    write_checkpoint(place, Checkpoint(half.tensors, half.state, {**half.texts, **added}))
     return place
 
 

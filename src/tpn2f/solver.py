@@ -35,6 +35,8 @@ class Solver:
         self.domain, self.codec, self.model = domain, codec, model
         self.temperature = temperature
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
+        self.texts: Mapping[str, str] = {}
+        """What came with the model as text: a bundled one has a card and a map of its relations."""
         tuples = model.config.decoder == "tpr"
         self.grammar = make_grammar(domain, codec, slots_filled=tuples)
 
@@ -64,7 +66,9 @@ class Solver:
             if domain is not None:
                 raise
             raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        return cls(language, codec, model.eval(), temperature)
+        solver = cls(language, codec, model.eval(), temperature)
+        solver.texts = checkpoint.texts
+        return solver
 
     def predict(
         self,

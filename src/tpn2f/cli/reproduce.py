@@ -87,10 +87,15 @@ def bundle(
         list[Path] | None, typer.Option(help="Reports of exactly these weights, for the card; see `reproduce`.")
     ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
+    data: DataOption = None,
 ) -> None:
-    """Put a trained model into the package: float16 weights, vocabularies, config and a model card."""
+    """Put a trained model into the package: float16 weights, vocabularies, config, a card and a map of its relations.
+
+    Needs the extra `web` and the data, for the map that the explorer shows.
+    """
     from tpn2f.bundle import write_bundle
-    from tpn2f.solver import PRETRAINED
+    from tpn2f.solver import PRETRAINED, Solver
+    from tpn2f.web.relations import MAP, draw_map
 
     reports = []
     for path in report or []:
@@ -98,5 +103,10 @@ def bundle(
             reports.append(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise DataError(f"{path} is not a report: {error}") from error
-    place = write_bundle(run, name, reports, folder or PRETRAINED)
+    texts = {}
+    try:
+        texts[MAP] = draw_map(Solver.load(run, data), name).model_dump_json()
+    except DataError as error:
+        err.print(f"without a map of relations: {escape(str(error))}", soft_wrap=True)
+    place = write_bundle(run, name, reports, folder or PRETRAINED, texts)
     out.print(f"written: {place}", soft_wrap=True, markup=False)

@@ -73,9 +73,10 @@ def load_models(places: list[str], data: Path | None, domain: str | None = None)
     """The models under short names: a run directory's is its own, the name of a second one gets a number."""
     from tpn2f.solver import Solver, bundled_models
 
-    wanted = places or bundled_models()
+    # Word problems come first: anybody can judge their answers.
+    wanted = places or sorted(bundled_models(), key=lambda name: name != "mathqa")
     if not wanted:
-        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled yet")
+        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled")
     solvers: dict[str, Solver] = {}
     for place in wanted:
         parts = [part for part in Path(place).resolve().parts if part not in ("checkpoints", "best", "last")]

@@ -41,7 +41,7 @@ from tpn2f.web.messages import (
     Shelf,
     Solved,
 )
-from tpn2f.web.relations import draw_map
+from tpn2f.web.relations import find_map
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -81,7 +81,7 @@ class Hosted:
         """The map of relations, whose drawing starts on first demand."""
         if self._map is None:
             # Not in the worker: questions are answered meanwhile.
-            self._map = asyncio.create_task(asyncio.to_thread(draw_map, self.solver, self.name))
+            self._map = asyncio.create_task(asyncio.to_thread(find_map, self.solver, self.name))
         return self._map
 
     def card(self, shelf: Shelf | None) -> ModelCard:

@@ -1,4 +1,7 @@
-"""The map of a model's relations as the page draws it. The numbers come from `explain`; needs the domain's data."""
+"""The map of a model's relations as the page draws it. The numbers come from `explain`, and so from the domain's data.
+
+A bundled model brings its map along, because who installs it has no data.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,17 @@ from tpn2f.explain.relations import relation_vectors
 from tpn2f.solver import Solver
 from tpn2f.web.messages import Point, RelationMap
 
+MAP = "map.json"
+"""The text of a bundled model that holds its map."""
 EXAMPLES = 800
 """How many examples the vectors are averaged over: enough for a picture, few enough for somebody who waits."""
+
+
+def find_map(solver: Solver, name: str) -> RelationMap:
+    """The map that came with the model, or else one that is drawn. Raises DataError where there is nothing to draw."""
+    if MAP in solver.texts:
+        return RelationMap.model_validate_json(solver.texts[MAP]).model_copy(update={"model": name})
+    return draw_map(solver, name)
 
 
 def draw_map(solver: Solver, name: str) -> RelationMap:
