@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, packing, scatter_rows, tanh_backward
+from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, lstm_forward, packing, scatter_rows, tanh_backward
 from tpn2f.kernels.precision import of_one_type
 from tpn2f.kernels.reference import AttentionScan
 
@@ -75,14 +75,9 @@ class _AttentionScan(torch.autograd.Function):
         for t, step in enumerate(packed.steps):
             size = step.stop - step.start
             gate = gates[step].addmm_(previous[step], recurrent.T)
-            gate[:, : 3 * d].sigmoid_()
-            gate[:, 3 * d :].tanh_()
-            forget, write, show, new = gate.chunk(4, dim=1)
-            torch.mul(write, new, out=cells[step])
-            cells[step].addcmul_(forget, first_rows(cells, packed.steps[t - 1], size) if t else cell)
-            torch.tanh(cells[step], out=squashed[step])
             shown, summary = both[step].chunk(2, dim=1)
-            torch.mul(show, squashed[step], out=shown)
+            before = first_rows(cells, packed.steps[t - 1], size) if t else cell
+            lstm_forward(gate, before, cells[step], squashed[step], shown)
             torch.mm(shown, query, out=asked[step])
             scores = _meet(fillers[:size], asked[step]).mul_(roles[:size]).sum((1, 3))
             scores.masked_fill_(banned[:size], -torch.inf)

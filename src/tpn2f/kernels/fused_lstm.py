@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, packing, scatter_rows
+from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, lstm_forward, packing, scatter_rows
 from tpn2f.kernels.precision import of_one_type
 
 
@@ -38,14 +38,8 @@ class _LSTMScan(torch.autograd.Function):
             gate = gates[step]
             if t:
                 gate.addmm_(first_rows(hiddens, packed.steps[t - 1], size), recurrent.T)
-            gate[:, : 3 * d].sigmoid_()
-            gate[:, 3 * d :].tanh_()
-            forget, write, show, new = gate.chunk(4, dim=1)
-            cell = torch.mul(write, new, out=cells[step])
-            if t:
-                cell.addcmul_(forget, first_rows(cells, packed.steps[t - 1], size))
-            torch.tanh(cell, out=squashed[step])
-            torch.mul(show, squashed[step], out=hiddens[step])
+            before = first_rows(cells, packed.steps[t - 1], size) if t else None
+            lstm_forward(gate, before, cells[step], squashed[step], hiddens[step])
         ctx.save_for_backward(types, recurrent, gates, cells, squashed, hiddens)
         ctx.packed, ctx.n_types = packed, len(table)
         return packed.unpack(hiddens, batch, words)

@@ -9,7 +9,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tpn2f.kernels.packed import Packing, first_rows, lstm_backward, packing, scatter_rows, softmax_backward
+from tpn2f.kernels.packed import (
+    Packing,
+    first_rows,
+    lstm_backward,
+    lstm_forward,
+    packing,
+    scatter_rows,
+    softmax_backward,
+)
 from tpn2f.kernels.precision import of_one_type
 from tpn2f.kernels.reference import TPRScan
 
@@ -80,14 +88,8 @@ class _TPRScan(torch.autograd.Function):
             gate = torch.index_select(table, 0, types[step], out=gates[step])
             if t:
                 gate.addmm_(previous[step.start - first : step.stop - first], recurrent.T)
-            gate[:, : 6 * d].sigmoid_()
-            gate[:, 6 * d :].tanh_()
-            forget, write, show, new = gate.chunk(4, dim=1)
-            cell = torch.mul(write, new, out=cells[step])
-            if t:
-                cell.addcmul_(forget, first_rows(cells, packed.steps[t - 1], size))
-            torch.tanh(cell, out=squashed[step])
-            shown = torch.mul(show, squashed[step], out=hidden[:size])
+            before, shown = first_rows(cells, packed.steps[t - 1], size) if t else None, hidden[:size]
+            lstm_forward(gate, before, cells[step], squashed[step], shown)
             _select(shown[:, :d], filler_selection, filler_bias, temperature, filler_scores[step])
             _select(shown[:, d:], role_selection, role_bias, temperature, role_scores[step])
             torch.mm(filler_scores[step], filler_dictionary.T, out=fillers[step])

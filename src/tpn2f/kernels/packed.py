@@ -52,6 +52,22 @@ def first_rows(packed: Tensor, step: slice, size: int) -> Tensor:
     return packed[step.start : step.start + size]
 
 
+def lstm_forward(gate: Tensor, before: Tensor | None, cell: Tensor, squashed: Tensor, shown: Tensor) -> None:
+    """One LSTM step: turns the sums of the gates into their values, and fills the cell, its tanh and what is shown.
+
+    `before` is the cell of the step before, None if that was zero.
+    """
+    sigmoids = 3 * cell.shape[1]
+    gate[:, :sigmoids].sigmoid_()
+    gate[:, sigmoids:].tanh_()
+    forget, write, show, new = gate.chunk(4, dim=1)
+    torch.mul(write, new, out=cell)
+    if before is not None:
+        cell.addcmul_(forget, before)
+    torch.tanh(cell, out=squashed)
+    torch.mul(show, squashed, out=shown)
+
+
 def lstm_backward(
     d_shown: Tensor,
     d_cell: Tensor,
