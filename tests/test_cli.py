@@ -96,6 +96,7 @@ def data(tmp_path: Path) -> Path:
         ("data get letters", ["letters"]),
         ("evaluate --data {data}/absent", ["absent/dev.json does not exist"]),
         ("evaluate --data {data} --split tests", ["no split 'tests'"]),
+        ("evaluate --options", ["--options helps the search of a model: name one with --model"]),
         ("evaluate --data {data} --system oracle", ["no system is called 'oracle'; there are retrieval, gold, empty"]),
         ("evaluate --data {data} --predictions {data}/absent", ["absent is not a file"]),
         ("evaluate --data {data} --predictions {data}/empty.jsonl", ["empty.jsonl is empty"]),

@@ -353,6 +353,50 @@ def test_a_domain_without_tests_says_so(solver: Solver) -> None:
         evaluate_model(solver, "dev", "tiny", width=2, tests=3)
 
 
+# Search with the options of a question in view.
+
+
+@pytest.fixture
+def pens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solver:
+    """A solver of MathQA that has the same candidates for every problem: their values are 1203, 3000, 7.5."""
+    write(tmp_path, [RECORD], "train")
+    # The second question has options that no program reads.
+    domain = write(tmp_path, [RECORD, {**RECORD, "options": "a ) 7.5"}])
+    codec = Codec.build(domain.examples("train"))
+    solver = Solver(domain, codec, make_model(Config(), codec).eval())
+    texts = ("add(n0, n1)", "multiply(n1, n2)", "multiply(n0, n2)")
+    candidates = [Candidate(Program.parse(text), -2.0 * place, -2.0 * place) for place, text in enumerate(texts)]
+    monkeypatch.setattr(Solver, "predict", lambda self, problems, width, *_, **__: [candidates[:width]] * len(problems))
+    return solver
+
+
+def test_the_best_candidate_that_gives_an_option_is_taken(pens: Solver) -> None:
+    report, _, predictions = evaluate_model(pens, "dev", "tiny", width=3, options=True)
+    # Of the two that give an option the better one, although the gold letter is that of the other.
+    assert list(map(str, predictions)) == ["multiply(n1, n2)", "add(n0, n1)"]
+    assert report.facts["mode"] == "beam 3, options shown" and "(beam 3, options shown)" in report.title
+    assert any("options of each question in view" in note for note in report.notes)
+    _, _, plain = evaluate_model(pens, "dev", "tiny", width=3)
+    assert list(map(str, plain)) == ["add(n0, n1)", "add(n0, n1)"]
+
+
+def test_an_option_does_not_outweigh_everything(pens: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tpn2f.evaluation.OPTION_MARGIN", 1.9)
+    _, _, predictions = evaluate_model(pens, "dev", "tiny", width=3, options=True)
+    assert str(predictions[0]) == "add(n0, n1)"
+
+
+@pytest.mark.parametrize("other", [{"width": 1}, {"width": 3, "guided": True}, {"width": 3, "tests": 1}])
+def test_options_cannot_be_shown_with_another_help(pens: Solver, other: dict) -> None:
+    with pytest.raises(ConfigError, match="search with options takes the best of a beam that gives one"):
+        evaluate_model(pens, "dev", "tiny", options=True, **other)
+
+
+def test_a_domain_without_options_says_so(solver: Solver) -> None:
+    with pytest.raises(ConfigError, match="arithmetic has no questions with options"):
+        evaluate_model(solver, "dev", "tiny", width=2, options=True)
+
+
 def test_types_can_be_left_out_and_the_mode_says_so(known_beam: Solver) -> None:
     report, _, _ = evaluate_model(known_beam, "dev", "tiny", typed=False)
     assert report.facts["mode"] == "greedy, no types"

@@ -49,6 +49,8 @@ def test_ablations_differ_from_tp_n2f_in_the_representation_only():
     for row in ("mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-lstm2lstm", "mathqa-lstm2lstm-100"):
         config = row_config(ROOT / "configs", row)
         assert (config.data, config.training) == (short.data, short.training)
+    long = row_config(ROOT / "configs", "mathqa-lstm2lstm-50")
+    assert (long.data, long.training) == (best.data, best.training)
     lisp = row_config(ROOT / "configs", "algolisp")
     for row in ("algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm"):
         config = row_config(ROOT / "configs", row)
@@ -67,6 +69,8 @@ def test_reports_have_places_of_their_own():
     assert report_path(Path("r"), "mathqa", "test", "mathqa-tp2lstm", Mode(5)).name == "mathqa-test-tp2lstm-beam5.json"
     helped = report_path(Path("r"), "algolisp", "test", "algolisp", Mode(10, tests=3))
     assert helped.name == "algolisp-test-tpn2f-beam10-tests3.json"
+    asked = report_path(Path("r"), "mathqa", "test", "mathqa", Mode(5, options=True))
+    assert asked.name == "mathqa-test-tpn2f-beam5-options.json"
 
 
 def test_a_run_without_a_checkpoint_has_cost_nothing_to_tell(tmp_path):

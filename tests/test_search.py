@@ -190,6 +190,9 @@ def test_the_best_that_is_accepted_is_taken():
     assert first_accepted(candidates, lambda program: program == second).program == second
     assert first_accepted(candidates, lambda program: True).program == first
     assert first_accepted(candidates, lambda program: False) == candidates[0]
+    # The second is 1.9 behind the best of all.
+    assert first_accepted(candidates, lambda program: program == second, margin=2.0).program == second
+    assert first_accepted(candidates, lambda program: program == second, margin=1.8) == candidates[0]
 
 
 def test_without_a_grammar_nonsense_is_none_and_ends():

@@ -6,13 +6,13 @@ import torch
 from tpn2f.checkpoint import Checkpoint, write_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, DataConfig
-from tpn2f.domain import load_domain
+from tpn2f.domain import Example, load_domain
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig
 from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solution import Question
-from tpn2f.solver import Solver, find_model, make_model, setting
+from tpn2f.solver import BY_OPTION, Solver, find_model, make_model, setting
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -101,6 +101,32 @@ def test_one_broken_question_does_not_spoil_the_others(solver):
     assert empty.program is None and "empty" in empty.error
     assert unasked.program is None and "no questions with options" in unasked.error
     assert first == solver.solve("What is 3 plus 4?") and last == solver.solve("Double 4.")
+
+
+@pytest.mark.parametrize(
+    ("options", "program", "label"),
+    [
+        ("a ) 7 , b ) 5 , c ) 12", "add(n0, n1)", "a"),
+        # The best program gives 7; an option that is a less probable value is preferred to none at all.
+        ("a ) 1 , b ) 12 , c ) 100", "multiply(n0, n1)", "b"),
+        # 81 would be an option, but is far less probable than the first.
+        ("a ) 81 , b ) 90 , c ) 100", "add(n0, n1)", "a"),
+    ],
+)
+def test_options_have_a_say_in_what_a_beam_finds(monkeypatch, options, program, label):
+    domain = load_domain("mathqa")
+    example = Example(domain.read("what is 3 and 4 ?"), Program.parse("add(n0, n1)"))
+    codec = Codec.build([example])
+    beam = [("add(n0, n1)", -0.1), ("multiply(n0, n1)", -3.0), ("power(n0, n1)", -3.2)]
+    candidates = [Candidate(Program.parse(text), score, score) for text, score in beam]
+    solver = Solver(domain, codec, make_model(CONFIG, codec).eval())
+    monkeypatch.setattr(solver, "predict", lambda problems, width: [candidates[:width]])
+    solution = solver.solve("What is 3 and 4?", width=3, options=options)
+    assert str(solution.program) == program and solution.chosen is not None and solution.chosen.label == label
+    assert len(solution.alternatives) == 2
+    assert (BY_OPTION in solution.notes) == (program != "add(n0, n1)")
+    # Greedy search has nothing else to offer.
+    assert str(solver.solve("What is 3 and 4?", options=options).program) == "add(n0, n1)"
 
 
 def test_solutions_come_as_soon_as_their_batch_is_done(solver):

@@ -1,13 +1,14 @@
 """Scoring a system or a prediction file on a split: collects predictions, hands them to `metrics`, keeps the facts.
 
 What a prediction is worth is decided in `metrics.py` and in the domain. Scores of different modes (greedy, beam,
-without masks, execution-guided, with tests shown) carry the mode in their name.
+without masks, execution-guided, with tests or options shown) carry the mode in their name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -23,7 +24,7 @@ from tpn2f.grammar import make_grammar
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
-from tpn2f.search import Candidate, first_accepted
+from tpn2f.search import OPTION_MARGIN, Candidate, first_accepted
 from tpn2f.solver import Solver
 
 SYSTEMS = ("retrieval", "gold", "empty")
@@ -81,17 +82,26 @@ def evaluate_model(
     tests: int = 0,
     typed: bool = True,
     found: Found | None = None,
+    options: bool = False,
 ) -> tuple[Report, list[Example], list[Program | None]]:
     """Scores a trained model: greedy for a width of 1, else by beam; `guided` takes the best candidate that runs.
 
     With `tests`, so many of each example's tests are shown: the best candidate that passes them is taken, or the best
-    if none does, and it is scored by the tests that were not shown. `typed` is whether masks come from the language's
-    type system, where it has one. The mode is part of the report's name and facts, so that the score of a search that
-    was helped is never taken for a plain one. What the same search `found` before need not be searched again.
+    if none does, and it is scored by the tests that were not shown. With `options`, those of each question are shown:
+    the best candidate whose value is one of them is taken, unless it is far less probable. `typed` is whether masks
+    come from the language's type system, where it has one. The mode is part of the report's name and facts, so that the
+    score of a search that was helped is never taken for a plain one. What the same search `found` before need not be
+    searched again.
     """
     domain = solver.domain
     if tests and (guided or width == 1):
         raise ConfigError("search with tests takes the best of a beam that passes them: give --beam, and not --guided")
+    if options and (guided or tests or width == 1):
+        raise ConfigError(
+            "search with options takes the best of a beam that gives one: give --beam, and neither --guided nor --tests"
+        )
+    if options and not hasattr(domain, "options"):
+        raise ConfigError(f"{domain.name} has no questions with options")
     examples = _take(domain, split, limit)
     shown, judges = _split_tests(domain, examples, tests) if tests else (examples, examples)
     if masked and not typed:
@@ -100,13 +110,13 @@ def evaluate_model(
     background = _background(domain, split)
     found = found or search_split(solver, examples, width, masked, progress)
     clock, started = time.perf_counter(), time.process_time()
-    accepts = _passes if tests else _runs
+    accepts = _passes if tests else _gives_option if options else _runs if guided else None
+    margin = OPTION_MARGIN if options else math.inf
     predictions: list[Program | None] = []
     for example, candidates in zip(shown, found.candidates, strict=True):
-        helped = guided or tests
-        best = first_accepted(candidates, partial(accepts, domain, example)) if helped else candidates[0]
+        best = first_accepted(candidates, partial(accepts, domain, example), margin) if accepts else candidates[0]
         predictions.append(best.program)
-    mode = _mode(domain, width, masked, guided, tests, typed)
+    mode = _mode(domain, width, masked, guided, tests, typed, options)
     report = _score(domain, split, f"{name} ({mode})", examples, predictions, judges, background)
     decoding, scoring = found.cpu_seconds, time.process_time() - started
     rate = len(examples) / (found.seconds + time.perf_counter() - clock)
@@ -128,6 +138,8 @@ def evaluate_model(
     notes = [f"{wrong} predictions are not programs"] if wrong else []
     if tests:
         notes.append(f"chosen by the first {tests} tests of each example, scored by the others")
+    if options:
+        notes.append("chosen with the options of each question in view, not with the letter of the right one")
     if well_typed is not None:
         notes.append(f"{facts['well_typed']:,} of {len(predictions):,} programs type-check")
     notes.append(_longest_note(facts))
@@ -138,7 +150,9 @@ def evaluate_model(
     return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
 
 
-def _mode(domain: Domain, width: int, masked: bool, guided: bool, tests: int, typed: bool) -> str:
+def _mode(
+    domain: Domain, width: int, masked: bool, guided: bool, tests: int, typed: bool, options: bool = False
+) -> str:
     parts = ["greedy" if width == 1 else f"beam {width}"]
     if not masked:
         parts.append("no masks")
@@ -148,6 +162,8 @@ def _mode(domain: Domain, width: int, masked: bool, guided: bool, tests: int, ty
         parts.append("execution-guided")
     if tests:
         parts.append(f"{tests} tests shown")
+    if options:
+        parts.append("options shown")
     return ", ".join(parts)
 
 
@@ -169,6 +185,16 @@ def _runs(domain: Domain, example: Example, program: Program) -> bool:
     except ExecutionError:
         return False
     return True
+
+
+def _gives_option(domain: Domain, example: Example, program: Program) -> bool:
+    """Whether the value is one of the options but for rounding; which of them is right is not looked at."""
+    try:
+        value = domain.execute(program, example.problem)
+        chosen = domain.choose(value, domain.options(example))  # type: ignore[attr-defined]
+    except (ExecutionError, DataError):
+        return False
+    return chosen is not None and chosen.exact
 
 
 def _longest_note(facts: Mapping[str, object]) -> str:

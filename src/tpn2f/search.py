@@ -26,6 +26,8 @@ from tpn2f.vocabulary import END
 Masks = Grammar | TypedGrammar
 LEAST = math.log(1e-4)
 """A symbol with less than this log-probability is not likely."""
+OPTION_MARGIN = 3.0
+"""How much log-probability an answer that is among the options of a question may cost. Chosen on MathQA's dev."""
 
 
 class Candidate(NamedTuple):
@@ -129,13 +131,17 @@ def beam(
     return [sorted(found, key=lambda one: (bool(grammar) and not one.program, -one.score)) for found in finished]
 
 
-def first_accepted(candidates: Sequence[Candidate], accepts: Callable[[Program], bool]) -> Candidate:
-    """The best candidate that is accepted, because it runs or passes tests; the best of all if none is.
+def first_accepted(
+    candidates: Sequence[Candidate], accepts: Callable[[Program], bool], margin: float = math.inf
+) -> Candidate:
+    """The best candidate that is accepted, as it runs, passes tests or gives an option; the best of all if none is.
 
-    Never to be reported as plain beam search, and never to be judged by the tests that it was chosen by.
+    What is less probable than the best of all by more than the `margin`, in log-probability, is not considered. Never
+    to be reported as plain beam search, and never to be judged by the tests that it was chosen by.
     """
+    least = candidates[0].log_probability - margin
     for candidate in candidates:
-        if candidate.program and accepts(candidate.program):
+        if candidate.program and candidate.log_probability >= least and accepts(candidate.program):
             return candidate
     return candidates[0]
 

@@ -16,7 +16,7 @@ from tpn2f.errors import CheckpointError, ConfigError, DomainError, ExecutionErr
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model, build_model
 from tpn2f.program import Program
-from tpn2f.search import Candidate, beam, greedy
+from tpn2f.search import OPTION_MARGIN, Candidate, beam, first_accepted, greedy
 from tpn2f.solution import Alternative, Question, Solution
 from tpn2f.vocabulary import Vocabulary
 from tpn2f.wording import Chosen, clean
@@ -26,6 +26,7 @@ PRETRAINED = Path(__file__).parent / "pretrained"
 VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
+BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
 class Solver:
@@ -107,7 +108,8 @@ class Solver:
     ) -> Solution:
         """Read, encode, search, decode, execute. Raises DataError for a question that cannot be read.
 
-        `inputs` are values that are given beside the text, by name; `options` are answers to choose from.
+        `inputs` are values that are given beside the text, by name; `options` are answers to choose from. Of a beam
+        the best program that gives an option is taken then, unless it is far less probable than the best of all.
         """
         question = Question(text, inputs or {}, options)
         problem = self._read(question)
@@ -146,11 +148,26 @@ class Solver:
         return problem
 
     def _solution(self, question: Question, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
-        found = self.work(problem, candidates)
+        ranked = candidates if question.options is None else self._options_first(question.options, problem, candidates)
+        found = self.work(problem, ranked)
         chosen = None
         if question.options is not None and not found.error:
             chosen = self._choose(found.value, question.options)
-        return replace(found, text=clean(question.text), chosen=chosen)
+        notes = found.notes if ranked[0] is candidates[0] else (*found.notes, BY_OPTION)
+        return replace(found, text=clean(question.text), chosen=chosen, notes=notes)
+
+    def _options_first(
+        self, options: str | Sequence[str], problem: Problem, candidates: Sequence[Candidate]
+    ) -> Sequence[Candidate]:
+        """The candidates, led by the best whose value is an option, unless it is far less probable than the first."""
+
+        def gives_option(program: Program) -> bool:
+            value, _, error = self._run(program, problem)
+            chosen = None if error else self._choose(value, options)
+            return chosen is not None and chosen.exact
+
+        best = first_accepted(candidates, gives_option, OPTION_MARGIN)
+        return [best, *(candidate for candidate in candidates if candidate is not best)]
 
     def _choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
         if not hasattr(self.domain, "choose"):

@@ -39,6 +39,10 @@ def evaluate(
             min=0, help="Show so many tests: take the best of the beam that passes them, score it by the others."
         ),
     ] = 0,
+    options: Annotated[
+        bool,
+        typer.Option("--options", help="Show the options of each question: prefer what gives one of them."),
+    ] = False,
     system: Annotated[str, typer.Option(help="Without a model, what answers: retrieval, gold or empty.")] = "retrieval",
     predictions: Annotated[
         Path | None, typer.Option(help="Score this file instead: one JSON object a line with the field `program`.")
@@ -55,8 +59,8 @@ def evaluate(
     """
     from tpn2f.evaluation import evaluate_file, evaluate_model, evaluate_system, write_predictions
 
-    if tests and model is None:
-        raise ConfigError("--tests helps the search of a model: name one with --model")
+    if (tests or options) and model is None:
+        raise ConfigError(f"{'--tests' if tests else '--options'} helps the search of a model: name one with --model")
     started = time.perf_counter()
     with spinner(f"scoring {split}") as update:
         if model is not None:
@@ -75,6 +79,7 @@ def evaluate(
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
                 tests,
                 types,
+                options=options,
             )
             if save is not None:
                 write_predictions(save, examples, programs)

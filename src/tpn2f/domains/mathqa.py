@@ -115,6 +115,11 @@ class MathQA:
         number = read_value(text) or 0.0
         return Chosen(label, text, abs(number - float(value)) <= 0.01 * abs(number) + 1e-9)  # type: ignore[arg-type]
 
+    def options(self, example: Example) -> Sequence[str]:
+        """The options of a question as a reader sees them, without the right letter."""
+        assert isinstance(example.answer, Options)
+        return example.answer.texts
+
     def is_solved(self, program: Program, example: Example) -> bool:
         """Whether the option nearest to the program's value is the right one."""
         return self.credits(program, example)["nearest_option"] == 1.0
