@@ -14,7 +14,7 @@ from tpn2f.codec import Codec
 from tpn2f.domain import Domain, Example, Problem, load_domain
 from tpn2f.domains.algolisp import AlgoLisp, TypeName
 from tpn2f.domains.arithmetic import Arithmetic
-from tpn2f.grammar import Grammar, TypedGrammar, make_grammar
+from tpn2f.grammar import LEAST, Grammar, TypedGrammar, make_grammar
 from tpn2f.program import Program
 from tpn2f.vocabulary import END, NONE
 
@@ -104,11 +104,14 @@ PROBLEM = Problem(("x",), {"a": TypeName("int[]"), "b": TypeName("int"), "unhear
 
 
 def allowed_words(grammar: TypedGrammar, progress: Any) -> set[str]:
-    """In both ways: all that may come, and the same when every symbol is looked at on its own."""
+    """All that may come; each of it is what comes if a model likes it best, and nothing else is."""
     codec = grammar.codec
     tokens = [*codec.relations.tokens, *codec.arguments.tokens]
     mask = grammar.allowed(progress)
-    assert torch.equal(grammar.allowed(progress, torch.ones_like(mask)), mask)
+    for symbol in range(codec.n_symbols):
+        scores = torch.full_like(mask, -1.0, dtype=torch.float).index_fill(1, torch.tensor(symbol), 0.0)
+        best = scores.masked_fill(~grammar.allowed(progress, scores), -torch.inf).argmax(1)
+        assert mask[0, best] and (best == symbol) == mask[0, symbol]
     return {tokens[symbol] for symbol in mask[0].nonzero().flatten().tolist()}
 
 
@@ -153,15 +156,22 @@ def test_only_likely_symbols_are_looked_at_unless_none_fits():
     grammar = make_grammar(AlgoLisp(), CODEC, slots_filled=True)
     assert isinstance(grammar, TypedGrammar)
     progress = grammar.start([{}] * 3, [PROBLEM] * 3)
-    everything = grammar.allowed(progress)[0]
-    likely = torch.zeros(3, CODEC.n_symbols, dtype=torch.bool)
-    names = [CODEC.relations.id(name) for name in ("len", "range", "map")]
-    likely[0, names] = True  # a map does not fit yet
-    likely[1, names[2]] = True
-    likely[1, CODEC.argument_symbol(CODEC.arguments.id("a"))] = True  # an argument does not begin a tuple
-    masks = grammar.allowed(progress, likely)
-    assert masks[0].nonzero().flatten().tolist() == sorted(names[:2])
-    assert torch.equal(masks[1], everything) and torch.equal(masks[2], everything)
+    scores = torch.full((3, CODEC.n_symbols), -99.0)
+    len_, range_, map_ = (CODEC.relations.id(name) for name in ("len", "range", "map"))
+    scores[0, [len_, range_]] = -1.0
+    scores[1, len_], scores[1, range_] = -1.0, -0.99 + LEAST
+    # A map would come to nothing, and an argument does not begin a tuple. What is less likely then is compared with the
+    # best that fits.
+    scores[2, [map_, CODEC.argument_symbol(CODEC.arguments.id("a"))]] = -1.0
+    scores[2, len_], scores[2, range_] = -50.0, -51.0
+    masks = grammar.allowed(progress, scores)
+    found = [row.nonzero().flatten().tolist() for row in masks]
+    assert found == [sorted([len_, range_]), sorted([len_, range_]), sorted([len_, range_])]
+    scores[1, range_] = -1.01 + LEAST
+    assert grammar.allowed(progress, scores)[1].nonzero().flatten().tolist() == [len_]
+    # Without looking ahead a map fits, and nothing that is unlikely is looked at.
+    hasty = grammar.allowed(progress, scores, ahead=False)
+    assert [row.nonzero().flatten().tolist() for row in hasty] == [sorted([len_, range_]), [len_], [map_]]
 
 
 def test_rows_are_selected_together():

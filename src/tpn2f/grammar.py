@@ -6,12 +6,13 @@ brings along; search cannot tell them apart. Both let every well-formed program 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tpn2f.codec import Codec
@@ -19,6 +20,8 @@ from tpn2f.domain import ANY, Choices, Domain, Problem, Signature, Typing
 from tpn2f.program import reference
 from tpn2f.vocabulary import END, NONE, SPECIALS
 
+LEAST = math.log(1e-4)
+"""A symbol with less than this log-probability, of the best that fits, is not likely."""
 MOST_MASKS = 100_000
 """How many masks are remembered, a few hundred bytes each, before all are forgotten."""
 
@@ -206,18 +209,19 @@ class TypedGrammar:
         return TypedProgress(tuple(map(self._typing.start, problems)), (0,) * len(problems))
 
     def allowed(
-        self, progress: TypedProgress, likely: Bool[Tensor, "rows n_symbols"] | None = None, ahead: bool = True
+        self,
+        progress: TypedProgress,
+        log_probabilities: Float[Tensor, "rows n_symbols"] | None = None,
+        ahead: bool = True,
     ) -> Bool[Tensor, "rows n_symbols"]:
         """Which joint symbols may come next, for every row. A row that can become nothing any more can only end.
 
-        With `likely`, only such symbols are looked at, which is much faster; where none of them may come, all are.
-        Without looking `ahead`, which is faster still, a row may come to a dead end, where nothing may come.
+        With a model's `log_probabilities` only likely symbols are looked at, which is much faster, and only the best is
+        sure to be able to come to an end; others may lead into a dead end. Without looking `ahead`, which is faster
+        still, the best may too; in a dead end nothing may come.
         """
         mask = torch.zeros(len(progress.partials), self.codec.n_symbols, dtype=torch.bool)
-        wanted: list[list[int]] = [[] for _ in progress.partials]
-        if likely is not None:
-            for row, symbol in likely.nonzero().tolist():
-                wanted[row].append(symbol)
+        ranked = None if log_probabilities is None else log_probabilities.sort(descending=True, stable=True)
         rows: list[int] = []
         symbols: list[int] = []
         for row, (partial, position) in enumerate(zip(progress.partials, progress.positions)):
@@ -228,7 +232,10 @@ class TypedGrammar:
             if begins and position:
                 mask[row] = self._none
                 continue
-            fitting = [symbol for symbol in wanted[row] if self._allows(partial, begins, symbol, ahead)]
+            fitting = []
+            if ranked is not None:
+                scored = zip(ranked.values[row].tolist(), ranked.indices[row].tolist())
+                fitting = self._likely(partial, begins, scored, ahead)
             if not fitting and ahead:
                 mask[row] = self._shown(self._typing.choices(partial))
                 fitting = [] if begins else [self._references[one] for one in self._typing.references(partial)]
@@ -237,6 +244,21 @@ class TypedGrammar:
         if rows:
             mask[rows, symbols] = True
         return mask
+
+    def _likely(self, partial: Any, begins: bool, scored: Iterable[tuple[float, int]], ahead: bool) -> list[int]:
+        """Of symbols with their log-probabilities, best first, the likely ones that fit.
+
+        When looking ahead, the best that can come to an end leads them, however unlikely it is.
+        """
+        least = -torch.inf if ahead else LEAST
+        fitting: list[int] = []
+        for score, symbol in scored:
+            if score < least:
+                break
+            if self._allows(partial, begins, symbol, ahead and not fitting):
+                fitting.append(symbol)
+                least = max(least, score + LEAST)
+        return fitting
 
     def _allows(self, partial: Any, begins: bool, symbol: int, ahead: bool) -> bool:
         """Whether the type system lets a joint symbol come next."""

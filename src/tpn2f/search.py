@@ -3,7 +3,8 @@
 A problem is encoded once, and its row leaves as soon as its program ends. With a grammar only well-formed programs
 can come out: the right number of arguments, references to earlier tuples, names that the problem has, types where the
 language has them. Probabilities are then those of the model among the symbols that are allowed, so that those of all
-well-formed programs sum to one. Without a grammar the model is on its own, and may spell nonsense.
+well-formed programs sum to one, or less where a type system lets symbols in that may come to nothing. Without a grammar
+the model is on its own, and may spell nonsense.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from tpn2f.program import Program
 from tpn2f.vocabulary import END
 
 Masks = Grammar | TypedGrammar
-LEAST = math.log(1e-4)
-"""A symbol with less than this log-probability is not likely."""
 OPTION_MARGIN = 3.0
 """How much log-probability an answer that is among the options of a question may cost. Chosen on MathQA's dev."""
 
@@ -160,14 +159,14 @@ def _log_probabilities(
 ) -> Float[Tensor, "rows n_symbols"]:
     """Of the allowed symbols. The model may be on any device; choosing is done on the CPU.
 
-    A type system takes its time, so it is asked about likely symbols only, unless none of them fits. Without looking
+    A type system takes its time, so it is asked about likely symbols only, if any of them fits. Without looking
     `ahead` it may come to a dead end, where all is -inf.
     """
     log_probabilities = model.log_probabilities(state).cpu()
     if grammar is None or progress is None:
         return log_probabilities
     if isinstance(grammar, TypedGrammar):
-        allowed = grammar.allowed(progress, log_probabilities >= LEAST, ahead)
+        allowed = grammar.allowed(progress, log_probabilities, ahead)
     else:
         allowed = grammar.allowed(progress)
     return log_probabilities.masked_fill(~allowed, -torch.inf).log_softmax(1).masked_fill(~allowed, -torch.inf)
