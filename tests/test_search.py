@@ -8,6 +8,7 @@ import torch
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Choices, Domain, Example, Problem, Signature, load_domain
+from tpn2f.domains.algolisp import AlgoLisp, TypeName
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.lisp_types import infer
 from tpn2f.grammar import Grammar, TypedGrammar, make_grammar
@@ -202,13 +203,68 @@ def test_without_a_grammar_nonsense_is_none_and_ends():
         assert candidate.program is None or len(candidate.program) <= 5
 
 
+LISP = [
+    "len(a) | range(0, #0) | lambda1(arg1) | map(#1, #2)",
+    "+(b, 1) | *(#0, b)",
+    "partial1(b, +) | map(a, #0) | reduce(#1, 0, +)",
+]
+ARRAY = Problem(("x",), {"a": TypeName("int[]"), "b": TypeName("int")}, "int[]")
+NUMBER = replace(ARRAY, result="int")
+
+
+@pytest.mark.parametrize("system", ["tpn2f", "lstm2lstm"])
+def test_greedy_search_under_types_takes_the_best_symbol_that_leads_to_an_end(system):
+    """As if the type system were asked at every step, although it is not."""
+    codec = Codec.build([Example(ARRAY, Program.parse(text)) for text in LISP])
+    grammar = masks(AlgoLisp(), codec, system, longest=5, typed=True)
+    assert isinstance(grammar, TypedGrammar)
+    went_back = 0
+    for seed in range(12):
+        model = make_model(codec, system, seed)
+        problems = [ARRAY, NUMBER]
+        found = greedy(model, codec, problems, grammar, [{}, {}])
+        for problem, candidate in zip(problems, found):
+            state = model.start(model.encode(*codec.batch_words([problem])))
+            progress = grammar.start([{}], [problem])
+            symbols: list[int] = []
+            while symbols[-1:] != [END]:
+                scores = model.log_probabilities(state)
+                went_back += (
+                    not grammar.allowed(progress)[0, scores.argmax()]
+                    and grammar.allowed(progress, scores, ahead=False)[0, scores.argmax()]
+                )
+                symbols.append(int(scores.masked_fill(~grammar.allowed(progress), -torch.inf).argmax()))
+                state = model.feed(state, torch.tensor(symbols[-1:]))
+                progress = grammar.feed(progress, torch.tensor(symbols[-1:]))
+            assert candidate.program == codec.decode_symbols(symbols)
+            assert candidate.program is not None and infer(candidate.program.to_tree(), problem.bindings)
+    assert went_back > 0
+
+
+def test_what_came_to_nothing_may_stay_as_far_as_it_could_come_to_an_end():
+    codec = Codec.build([Example(ARRAY, Program.parse(text)) for text in LISP])
+    grammar = masks(AlgoLisp(), codec, longest=3, typed=True)
+    assert isinstance(grammar, TypedGrammar)
+
+    def symbols(text: str) -> list[int]:
+        rows = codec.encode_program(Program.parse(text))[:-1]
+        return [symbol for row in rows for symbol in (row[0], *map(codec.argument_symbol, row[1:]))]
+
+    good = symbols("len(a) | range(0, #0)")
+    assert grammar.hopeful(ARRAY, good) == len(good)
+    # With three tuples there is no use for a third value: its relation cannot be what the second tuple begins with.
+    bad = symbols("len(a) | len(a) | len(a)")
+    assert len(bad) > grammar.hopeful(ARRAY, bad) >= len(symbols("len(a)"))
+    assert grammar.hopeful(ARRAY, []) == 0
+
+
 class Blind(Arithmetic):
     """A domain whose type system sees no way on: nothing may come but the end."""
 
     def typing(self, relations, arguments, n_positions, longest):
         return self
 
-    def start(self, problem):
+    def start(self, problem, longest=None):
         return "nothing"
 
     def choices(self, partial):

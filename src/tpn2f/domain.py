@@ -108,8 +108,8 @@ class Typing(Protocol):
     It answers for half-written programs, which are its own business; None is one that can become nothing any more.
     """
 
-    def start(self, problem: Problem) -> Any:
-        """The empty program."""
+    def start(self, problem: Problem, longest: int | None = None) -> Any:
+        """The empty program, to become one of at most so many tuples."""
         ...
 
     def choices(self, partial: Any) -> Choices:

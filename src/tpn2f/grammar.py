@@ -7,6 +7,7 @@ brings along; search cannot tell them apart. Both let every well-formed program 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -204,9 +205,18 @@ class TypedGrammar:
         self._lost = self._mask([END])
         self._masks: dict[Choices, Tensor] = {}
 
-    def start(self, names: Sequence[Mapping[str, str]], problems: Sequence[Problem]) -> TypedProgress:
-        """Before the first symbol of problems; their names and types are read from the problems themselves."""
-        return TypedProgress(tuple(map(self._typing.start, problems)), (0,) * len(problems))
+    def start(
+        self,
+        names: Sequence[Mapping[str, str]],
+        problems: Sequence[Problem],
+        longest: Sequence[int | None] = (),
+    ) -> TypedProgress:
+        """Before the first symbol of problems; their names and types are read from the problems themselves.
+
+        `longest` is how many tuples each program may have, if not the usual number.
+        """
+        partials = map(self._typing.start, problems, longest or [None] * len(problems))
+        return TypedProgress(tuple(partials), (0,) * len(problems))
 
     def allowed(
         self,
@@ -269,6 +279,20 @@ class TypedGrammar:
             return self._typing.allows(partial, None, ahead)
         vocabulary, place = (self.codec.relations, symbol) if begins else (self.codec.arguments, symbol - relations)
         return place >= len(SPECIALS) and self._typing.allows(partial, vocabulary[place], ahead)
+
+    def hopeful(self, problem: Problem, symbols: Sequence[int]) -> int:
+        """How many of the symbols of a program that came to nothing may stay, so that it can still come to an end."""
+        progress = self.start([{}], [problem])
+        before: list[tuple[int, Any, bool, int]] = []  # where the type system had a say, and in what
+        for place, symbol in enumerate(symbols):
+            partial, position = progress.partials[0], progress.positions[0]
+            begins = self._typing.begins(partial)
+            if not (begins and position):
+                before.append((place, partial, begins, symbol))
+            progress = self.feed(progress, torch.tensor([symbol]))
+        # What comes after a symbol that leads nowhere leads nowhere, too.
+        good = bisect_left(before, True, key=lambda one: not self._allows(*one[1:], ahead=True))
+        return before[good][0] if good < len(before) else len(symbols)
 
     def feed(self, progress: TypedProgress, symbols: Int[Tensor, "rows"]) -> TypedProgress:
         """After the chosen symbols."""

@@ -25,6 +25,8 @@ from tpn2f.program import Program
 from tpn2f.vocabulary import END
 
 Masks = Grammar | TypedGrammar
+WAY_OUT = 24
+"""How many tuples more a program may have that came to a dead end: twice as many as any way that is looked ahead."""
 OPTION_MARGIN = 3.0
 """How much log-probability an answer that is among the options of a question may cost. Chosen on MathQA's dev."""
 
@@ -48,27 +50,73 @@ def greedy(
     names: Sequence[Mapping[str, str]] = (),
     longest: int | None = None,
 ) -> list[Candidate]:
-    """The most probable symbol at every step. `names` are what the problems offer, needed with a grammar."""
+    """The most probable symbol at every step. `names` are what the problems offer, needed with a grammar.
+
+    A type system is not asked to look ahead, because most programs come to an end anyway. One that does not goes back
+    to where it still could, and from there takes the most probable symbol after which it still can, on a way that is
+    not long: a model that came to a dead end would wander.
+    """
+    written = _write(model, codec, problems, grammar, names, longest, [Written() for _ in problems], ahead=False)
+    if isinstance(grammar, TypedGrammar):
+        lost = [place for place, one in enumerate(written) if one.symbols[-1:] != [END]]
+        kept = [written[place].cut(grammar.hopeful(problems[place], written[place].symbols)) for place in lost]
+        again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
+        for place, one in zip(lost, _write(model, codec, *again, kept, ahead=True) if lost else ()):
+            written[place] = one
+    return [_candidate(codec, one.symbols, sum(one.log_probabilities), 0.0) for one in written]
+
+
+class Written(NamedTuple):
+    """The symbols of a program so far, and their log-probabilities."""
+
+    symbols: Sequence[int] = ()
+    log_probabilities: Sequence[float] = ()
+
+    def cut(self, length: int) -> Written:
+        return Written(self.symbols[:length], self.log_probabilities[:length])
+
+
+def _write(
+    model: Model,
+    codec: Codec,
+    problems: Sequence[Problem],
+    grammar: Masks | None,
+    names: Sequence[Mapping[str, str]],
+    longest: int | None,
+    kept: Sequence[Written],
+    ahead: bool,
+) -> list[Written]:
+    """The programs that begin with what is kept and go on with the most probable symbols, to the end or a dead end."""
     state = _start(model, codec, problems)
     progress: Any = grammar.start(names, problems) if grammar else None
-    rows = torch.arange(len(problems))  # which problem a live row belongs to
-    written: list[list[int]] = [[] for _ in problems]
-    totals = torch.zeros(len(problems), dtype=torch.double)
-    for _ in range(_most_symbols(codec, grammar, longest)):
-        best, symbols = _log_probabilities(model, state, grammar, progress).max(1)
-        totals[rows] += best.double()
-        for row, symbol in zip(rows.tolist(), symbols.tolist()):
-            written[row].append(symbol)
-        live = (symbols != END).nonzero().squeeze(1)
-        if not len(live):
+    if ahead and isinstance(grammar, TypedGrammar):
+        begun = [sum(symbol < len(codec.relations) for symbol in one.symbols) for one in kept]
+        progress = grammar.start(names, problems, [tuples + WAY_OUT for tuples in begun])
+    rows = list(range(len(problems)))  # which problem a live row belongs to
+    symbols = [list(one.symbols) for one in kept]
+    scores = [list(one.log_probabilities) for one in kept]
+    for step in range(_most_symbols(codec, grammar, longest)):
+        free = [place for place, row in enumerate(rows) if len(symbols[row]) == step]
+        if free:
+            chosen = torch.tensor(free)
+            part = state if len(free) == len(rows) else state.select(chosen.to(_device(model)))
+            limits = progress.select(chosen) if progress else None
+            best = _log_probabilities(model, part, grammar, limits, ahead).max(1)
+            for place, score, symbol in zip(free, best.values.tolist(), best.indices.tolist()):
+                if score != -torch.inf:
+                    symbols[rows[place]].append(symbol)
+                    scores[rows[place]].append(score)
+        live = [place for place, row in enumerate(rows) if len(symbols[row]) > step and symbols[row][step] != END]
+        if not live:
             break
         if len(live) < len(rows):
-            rows, symbols = rows[live], symbols[live]
-            state = state.select(live.to(_device(model)))
-            progress = progress.select(live) if progress else None
-        state = model.feed(state, symbols.to(_device(model)))
-        progress = grammar.feed(progress, symbols) if grammar and progress else None
-    return [_candidate(codec, symbols, total, 0.0) for symbols, total in zip(written, totals.tolist())]
+            rows = [rows[place] for place in live]
+            state = state.select(torch.tensor(live, device=_device(model)))
+            progress = progress.select(torch.tensor(live)) if progress else None
+        taken = torch.tensor([symbols[row][step] for row in rows])
+        state = model.feed(state, taken.to(_device(model)))
+        progress = grammar.feed(progress, taken) if grammar and progress else None
+    return [Written(*pair) for pair in zip(symbols, scores)]
 
 
 @torch.no_grad()

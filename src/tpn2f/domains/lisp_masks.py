@@ -201,6 +201,8 @@ class Partial(NamedTuple):
     """The tuples whose values wait or are due, oldest first."""
     complete: int = 0
     """How many tuples are complete."""
+    longest: int = 0
+    """How many there may be at most."""
 
 
 class LispTyping:
@@ -240,7 +242,7 @@ class LispTyping:
         self._moves: dict[frozenset[int], Moves] = {}
         self._spaces: dict[tuple[frozenset[int], str], Space] = {}
 
-    def start(self, problem: Problem) -> Partial:
+    def start(self, problem: Problem, longest: int | None = None) -> Partial:
         """Before the first symbol; the program must have the result that the problem asks for, if it says so."""
         if sum(space.size for space in self._spaces.values()) > MOST_PLACES:
             self._forget()
@@ -249,7 +251,8 @@ class LispTyping:
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = self._task(names, problem.result)
-        return Partial(task, task.space.place(()))
+        most = self._longest if longest is None else min(longest, self._longest)
+        return Partial(task, task.space.place(()), longest=most)
 
     def _task(self, names: Mapping[str, str], result: str) -> Task:
         number = self._calculus.number
@@ -270,7 +273,7 @@ class LispTyping:
     def choices(self, partial: Partial) -> Choices:
         """What may come next, but for references. Where nothing may, the program is made to end."""
         task, place = partial.task, partial.place
-        tuples = min(self._longest - partial.complete, FARTHEST + 1)
+        tuples = min(partial.longest - partial.complete, FARTHEST + 1)
         found = task.choices.get((place, tuples))
         if found is None:
             options = task.space.options(place, tuples)
@@ -284,7 +287,7 @@ class LispTyping:
         """The earlier tuples that may come next as arguments."""
         if partial.place.call is None:
             return ()
-        options = partial.task.space.options(partial.place, self._longest - partial.complete)
+        options = partial.task.space.options(partial.place, partial.longest - partial.complete)
         return tuple(partial.numbers[-distance] for distance in options.distances)
 
     def begins(self, partial: Partial) -> bool:
@@ -300,15 +303,15 @@ class LispTyping:
         if word is None:
             return place.call is None and space.is_done(place)
         after = self.feed(partial, word)
-        left = self._longest - partial.complete
+        left = partial.longest - partial.complete
         return after is not None and left > 0 and (not ahead or space.leads_on(place, after.place, left))
 
     def feed(self, partial: Partial, word: str) -> Partial | None:
         """After a relation or an argument; None if it does not fit at all."""
-        task, place, numbers, complete = partial
+        task, place, numbers, complete, longest = partial
         if place.call is None:
             relation = self._relations.get(word)
-            return None if relation is None else Partial(task, task.space.open(place, relation), numbers, complete)
+            return None if relation is None else partial._replace(place=task.space.open(place, relation))
         target = reference(word)
         if target is not None:
             if target not in numbers:
@@ -322,8 +325,8 @@ class LispTyping:
         if after is None:
             return None
         if after.call is None:
-            return Partial(task, after, (*numbers, complete), complete + 1)
-        return Partial(task, after, numbers, complete)
+            return Partial(task, after, (*numbers, complete), complete + 1, longest)
+        return Partial(task, after, numbers, complete, longest)
 
 
 def _word_value(word: str) -> Value | None:
