@@ -142,7 +142,7 @@ class Domain(Protocol):
 
     A domain is made with the folder of its data, or None for the usual places: `Domain(data=None)`. It may also have
     `typing(relations, arguments, n_positions, longest) -> Typing`, if masks need more than signatures,
-    `is_well_typed(program, problem)`, if scoring is to count such programs, and
+    `is_well_typed(program, problem)`, if scoring is to count such programs,
     `split_tests(example, count) -> (shown, others)`, the same example twice, if a user may know some of its tests, and
     `choose(value, options) -> Chosen | None` with `options(example)`, if its questions have answers to choose from.
     """

@@ -88,19 +88,22 @@ def _write(
 ) -> list[Written]:
     """The programs that begin with what is kept and go on with the most probable symbols, to the end or a dead end."""
     state = _start(model, codec, problems)
-    progress: Any = grammar.start(names, problems) if grammar else None
+    progress: Any
     if ahead and isinstance(grammar, TypedGrammar):
         begun = [sum(symbol < len(codec.relations) for symbol in one.symbols) for one in kept]
         progress = grammar.start(names, problems, [tuples + WAY_OUT for tuples in begun])
+    else:
+        progress = grammar.start(names, problems) if grammar else None
     rows = list(range(len(problems)))  # which problem a live row belongs to
     symbols = [list(one.symbols) for one in kept]
     scores = [list(one.log_probabilities) for one in kept]
     for step in range(_most_symbols(codec, grammar, longest)):
         free = [place for place, row in enumerate(rows) if len(symbols[row]) == step]
         if free:
-            chosen = torch.tensor(free)
-            part = state if len(free) == len(rows) else state.select(chosen.to(_device(model)))
-            limits = progress.select(chosen) if progress else None
+            part, limits = state, progress
+            if len(free) < len(rows):
+                part = state.select(torch.tensor(free, device=_device(model)))
+                limits = progress.select(torch.tensor(free)) if progress else None
             best = _log_probabilities(model, part, grammar, limits, ahead).max(1)
             for place, score, symbol in zip(free, best.values.tolist(), best.indices.tolist()):
                 if score != -torch.inf:
