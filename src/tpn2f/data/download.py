@@ -150,8 +150,10 @@ def _receive(url: str, part: Path, tell: OnBytes) -> None:
         try:
             response = session.get(url, headers=wanted, stream=True, timeout=TIMEOUT)
         except requests.RequestException as error:
+            # What urllib3 says is wrapped in what it tried.
+            reason = getattr(error.args[0], "reason", error) if error.args else error
             raise DataError(
-                f"{url}: cannot be reached ({error}); files that were fetched elsewhere are taken from a folder"
+                f"{url}: cannot be reached ({reason}); files that were fetched elsewhere are taken from a folder"
             ) from error
         if done and response.status_code == 416:
             return  # Nothing is left to send.
