@@ -20,13 +20,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
-
 from tpn2f.data.sources import SOURCES, Source, SourceFile
 from tpn2f.domain import cache_folder
-from tpn2f.errors import DataError
+from tpn2f.errors import ConfigError, DataError
+
+try:
+    import requests
+    from requests.adapters import HTTPAdapter
+    from urllib3.util import Retry
+except ImportError as error:
+    raise ConfigError("fetching data needs the extra `download`: pip install 'tpn2f[download]'") from error
 
 OnBytes = Callable[[int, int | None], None]
 """Gets the bytes done and the bytes in all, if known, of the file that is being fetched; each file begins at 0."""
