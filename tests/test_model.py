@@ -26,12 +26,15 @@ SMALL = ModelConfig(
     d_hidden=8,
 )
 N_WORDS, N_RELATIONS, N_ARGUMENTS = 30, 9, 12
+# Some arguments are also words: each stands in some texts of a batch, once or more, and not in others.
+NAMES = {19: 7, 20: 11, 13: 8, 26: 10, 5: 4, 24: 9}
+ARGUMENT_OF_WORD = [NAMES.get(word, PAD) for word in range(N_WORDS)]
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
 
 
 def make(config: ModelConfig, n_positions: int = 2, factor: float = 3.0):
     torch.manual_seed(0)
-    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions)
+    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions, ARGUMENT_OF_WORD)
     # Away from the nearly linear start, so that a wrong equation shows.
     with torch.no_grad():
         for parameter in model.parameters():
@@ -55,10 +58,16 @@ def make_batch(n_positions: int = 2, seed: int = 0, word_counts=(5, 1, 9, 3), tu
 
 
 BEYOND = {"bidirectional": True, "biases": True, "attention": "general"}
+GROUNDED = {"grounded": True, "d_grounded": 5}
 FAMILY = [
     pytest.param(replace(SMALL, **overrides, **more), id=name + suffix)
     for name, overrides in systems.items()
-    for suffix, more in (("", {}), ("-beyond-the-paper", BEYOND))
+    for suffix, more in (
+        ("", {}),
+        ("-beyond-the-paper", BEYOND),
+        ("-grounded", GROUNDED),
+        ("-grounded-beyond-the-paper", BEYOND | GROUNDED),
+    )
 ]
 
 

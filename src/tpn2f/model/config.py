@@ -58,6 +58,11 @@ class ModelConfig:
     d_hidden: int = 100
 
     # Beyond the paper.
+    grounded: bool = False
+    """An argument that is also a word of the text, such as n0, is scored and fed back by the bindings where it stands,
+    beside its learned score and embedding; see `grounding.py`."""
+    d_grounded: int = 64
+    """Width of the product of query and key that scores a grounded argument."""
     bidirectional: bool = False
     """A second encoder reads from right to left; the bindings of a word are concatenated."""
     biases: bool = False
@@ -136,6 +141,7 @@ _SIZES = (
     "d_position",
     "d_symbol",
     "d_hidden",
+    "d_grounded",
 )
 _RATES = (
     "dropout_words",

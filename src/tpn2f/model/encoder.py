@@ -40,6 +40,8 @@ class Encoding:
     fillers: Float[Tensor, "batch directions words d_filler"] | None = None
     """f of every word, before dropout."""
     roles: Float[Tensor, "batch directions words d_role"] | None = None
+    arguments: Int[Tensor, "batch words"] | None = None
+    """The argument that every word is; PAD where it is none. None where arguments are not grounded."""
 
 
 class Reader(nn.Module):
