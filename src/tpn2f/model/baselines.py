@@ -19,7 +19,7 @@ from tpn2f.model.attention import AttentionLSTM, Reasoning
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
 from tpn2f.model.decoder import cross_entropies, select_encoding
 from tpn2f.model.encoder import Encoding, embedding, mirrored, reorder
-from tpn2f.model.grounding import Grounded, Grounding, table_rows
+from tpn2f.model.grounding import Grounded, Grounding
 
 
 class LSTMEncoder(nn.Module):
@@ -151,8 +151,11 @@ class FlatDecoder(nn.Module):
 
     def _table_rows(self, symbols: Int[Tensor, "rows steps"], grounded: Grounded | None) -> Int[Tensor, "rows steps"]:
         """Where the table has joint symbols. A relation is taken for the argument PAD, which is never grounded."""
+        if grounded is None:
+            return symbols
         arguments = (symbols - self.n_relations).clamp(min=PAD)
-        return table_rows(grounded, arguments, symbols, self.n_symbols)
+        names = grounded.names(arguments)
+        return torch.where(names > 0, self.n_symbols + names - 1, symbols)
 
     def start(self, encoding: Encoding) -> FlatState:
         """Before the first symbol."""

@@ -19,7 +19,7 @@ from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning
 from tpn2f.model.config import PAD, START, ModelConfig
 from tpn2f.model.encoder import Encoding, embedding
-from tpn2f.model.grounding import Grounded, Grounding, table_rows
+from tpn2f.model.grounding import Grounded, Grounding
 from tpn2f.tpr import unbind_positions, unbind_relation
 
 
@@ -186,18 +186,18 @@ class TupleDecoder(nn.Module):
         self, encoding: Encoding, tuples: Tensor, tuple_counts: Tensor, grounded: Grounded | None
     ) -> tuple[Tensor, Tensor]:
         before = torch.cat([torch.full_like(tuples[:, :1], START), tuples[:, :-1]], dim=1)
-        index = before + self._offsets(tuples.device)
+        index, written = before + self._offsets(tuples.device), None
         if grounded is not None:
-            arguments = table_rows(grounded, before[..., 1:], index[..., 1:], self._own_rows(grounded))
+            arguments, written = grounded.where_written(before[..., 1:], index[..., 1:], self._n_rows)
             index = torch.cat([index[..., :1], arguments], dim=2)
         hidden, cell = self.reasoning(encoding.summary)
-        return self.lstm.scan(self._table(grounded), index, tuple_counts, hidden, cell, encoding)
+        return self.lstm.scan(self._table(grounded, written), index, tuple_counts, hidden, cell, encoding)
 
-    def _table(self, grounded: Grounded | None = None) -> Tensor:
+    def _table(self, grounded: Grounded | None = None, written: Tensor | None = None) -> Tensor:
         """U_slot e(symbol) for every slot and symbol: relations first, then the arguments position by position.
 
         The bias is in the relation's part, which every tuple has once. U [e_rel ; e_arg1 ; ...] is a sum of such rows.
-        Grounded arguments have rows of their own behind all others, position by position too.
+        Names that were written, or all, have rows of their own behind all others, position by position too.
         """
         rate, training = self.config.dropout_symbols, self.training
         relations = F.dropout(self.relation_embedding.weight, rate, training)
@@ -206,13 +206,16 @@ class TupleDecoder(nn.Module):
         parts = [F.linear(relations, first, self.lstm.bias), *(F.linear(arguments, weight) for weight in others)]
         if grounded is not None:
             own = arguments[grounded.argument_of] + grounded.embeddings
-            parts += [F.linear(own, weight) for weight in others]
+            parts += [
+                F.linear(own if written is None else own[written[written // len(own) == position] % len(own)], weight)
+                for position, weight in enumerate(others)
+            ]
         return torch.cat(parts)
 
-    def _own_rows(self, grounded: Grounded) -> Tensor:
-        """Where the rows of grounded arguments start in the table, for every position."""
-        positions = torch.arange(self.n_positions, device=grounded.name_of.device)
-        return self.n_relations + self.n_positions * self.n_arguments + positions * len(grounded.argument_of)
+    @property
+    def _n_rows(self) -> int:
+        """The rows of the table that are no text's own."""
+        return self.n_relations + self.n_positions * self.n_arguments
 
     def _offsets(self, device: torch.device) -> Tensor:
         """Where the rows of a slot's symbols start in the table."""
@@ -244,8 +247,9 @@ class TupleDecoder(nn.Module):
         position = state.slot - 1
         moved = symbols + max(0, position) * self.n_arguments
         if state.grounded is not None and position >= 0:
-            own = self._own_rows(state.grounded)[position]
-            moved = table_rows(state.grounded, (symbols - self.n_relations).unsqueeze(1), moved.unsqueeze(1), own)[:, 0]
+            names = state.grounded.names((symbols - self.n_relations).unsqueeze(1)).squeeze(1)
+            first = self._n_rows + position * len(state.grounded.argument_of)
+            moved = torch.where(names > 0, first + names - 1, moved)
         chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
         if chosen.shape[1] <= self.n_positions:
             return replace(state, symbols=chosen)

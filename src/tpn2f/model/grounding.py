@@ -32,6 +32,23 @@ class Grounded:
     embeddings: Float[Tensor, "names d_symbol"]
     """What is added to the argument's embedding, without name 0."""
 
+    def names(self, arguments: Int[Tensor, "rows *steps"]) -> Int[Tensor, "rows *steps"]:
+        """The names of arguments that were written; 0 for those that have none."""
+        return self.name_of.gather(1, arguments.flatten(1)).view(arguments.shape)
+
+    def where_written(
+        self, arguments: Int[Tensor, "rows steps positions"], plain: Int[Tensor, "rows steps positions"], first: int
+    ) -> tuple[Int[Tensor, "rows steps positions"], Int[Tensor, "own"]]:
+        """The rows of a table of inputs, and the names at positions that have rows of their own there, from `first` on.
+
+        What was not written needs no row: a batch writes about a third of its names, and mostly at one position.
+        """
+        names = self.names(arguments)
+        own = names > 0
+        positions = torch.arange(arguments.shape[2], device=arguments.device)
+        written, place = torch.unique((names - 1 + positions * len(self.argument_of))[own], return_inverse=True)
+        return plain.masked_scatter(own, first + place), written
+
     def select(self, rows: Int[Tensor, "chosen"]) -> Grounded:
         """For the given rows, in that order; rows may repeat. The names stay as they are."""
         return replace(self, name_of=self.name_of[rows])
@@ -81,16 +98,3 @@ class Grounding(nn.Module):
         # All names of the batch at once, then each row takes its own: one product, and no keys are copied.
         names = name_of.unsqueeze(-2).expand(*name_of.shape[:-1], self.n_positions, self.n_arguments)
         return F.linear(queries, keys).gather(-1, names)
-
-
-def table_rows(
-    grounded: Grounded | None,
-    arguments: Int[Tensor, "rows *steps"],
-    plain: Int[Tensor, "rows *steps"],
-    first: int | Int[Tensor, "*#steps"],
-) -> Int[Tensor, "rows *steps"]:
-    """The rows of a decoder's table of inputs: `plain` ones, but a name's own, from `first` on, where it has one."""
-    if grounded is None:
-        return plain
-    name = grounded.name_of.gather(1, arguments.flatten(1)).view(arguments.shape)
-    return torch.where(name > 0, first + name - 1, plain)
