@@ -2,7 +2,8 @@
 
 The encoder takes word ids to what the decoder attends to and to its first state; the step takes a state and the tuple
 before (of a flat decoder: the symbol before) to the next state and the log-probabilities of what comes. Both take any
-number of problems, the encoder any number of words. The graphs are written node by node from the equations, so the
+number of problems, the encoder any number of words. Of grounded arguments the encoder gives keys and embeddings, which
+the step takes beside the state; `symbols.json` says which arguments these are. The graphs are written node by node from the equations, so the
 exporter needs no tracing; a test holds them equal to the model. Search and masks are left to whoever runs them.
 """
 
@@ -23,6 +24,7 @@ from tpn2f.model.attention import AttentionLSTM
 from tpn2f.model.baselines import LSTMEncoder
 from tpn2f.model.decoder import TupleDecoder
 from tpn2f.model.encoder import Reader, TPREncoder
+from tpn2f.model.grounding import Grounding
 
 OPSET = 18
 FILES = ("encoder.onnx", "step.onnx", "symbols.json")
@@ -38,6 +40,7 @@ def export_model(model: Model, codec: Codec, folder: Path) -> list[Path]:
         "n_positions": codec.n_positions,
         "decoder": model.config.decoder,
         "specials": {"pad": PAD, "start": START, "end": END, "none": NONE},
+        "grounded": [codec.arguments[argument] for argument in _grounded(model)[1]],
     }
     paths = [folder / name for name in FILES]
     try:
@@ -153,7 +156,34 @@ def encoder_graph(model: Model) -> Any:
     graph.give("roles", roles, "FLOAT", "batch", directions, "words", d_role)
     graph.give("hidden", hidden, "FLOAT", "batch", model.config.d_state)
     graph.give("cell", cell, "FLOAT", "batch", model.config.d_state)
+    if model.decoder.grounding is not None:
+        give_names(graph, model, model.decoder.grounding, words, real, fillers, roles)
     return graph.finish()
+
+
+def _grounded(model: Model) -> tuple[list[int], list[int]]:
+    """The words that are arguments, and which arguments they are."""
+    known = [] if model.argument_of_word is None else model.argument_of_word.tolist()
+    words = [word for word, argument in enumerate(known) if argument != PAD]
+    return words, [known[word] for word in words]
+
+
+def give_names(
+    graph: Graph, model: Model, grounding: Grounding, words: str, real: str, fillers: str, roles: str
+) -> None:
+    """Keys and embeddings of all grounded arguments, from the mean binding of each; zero for what stands nowhere."""
+    config, (names, _) = model.config, _grounded(model)
+    same = graph.node("Equal", graph.node("Unsqueeze", words, graph.weight([2])), graph.weight(np.array(names, int)))
+    places = graph.node("Mul", graph.node("Cast", same, to=1), real)
+    counts = graph.node("ReduceSum", places, graph.weight([1]), keepdims=1)
+    shares = graph.node("Div", places, graph.node("Max", counts, graph.weight(1.0)))
+    column, row = graph.node("Unsqueeze", fillers, graph.weight([4])), graph.node("Unsqueeze", roles, graph.weight([3]))
+    bound = graph.node("Transpose", graph.node("Mul", column, row), perm=[0, 2, 1, 3, 4])
+    bound = graph.node("Reshape", bound, graph.weight([0, 0, -1]))
+    means = graph.node("MatMul", graph.node("Transpose", shares, perm=[0, 2, 1]), bound)
+    keys, embeddings = graph.linear(means, grounding.key.weight), graph.linear(means, grounding.feedback.weight)
+    graph.give("grounded_keys", keys, "FLOAT", "batch", len(names), config.d_grounded)
+    graph.give("grounded_embeddings", embeddings, "FLOAT", "batch", len(names), config.d_symbol)
 
 
 def context_sizes(model: Model) -> tuple[int, int, int]:
@@ -295,22 +325,58 @@ def step_graph(model: Model) -> Any:
     mask = graph.take("mask", "BOOL", "rows", "words")
     fillers = graph.take("fillers", "FLOAT", "rows", directions, "words", d_filler)
     roles = graph.take("roles", "FLOAT", "rows", directions, "words", d_role)
+    added = None
+    if decoder.grounding is not None:
+        added = take_names(graph, model, previous)
     if isinstance(decoder, TupleDecoder):
         previous = graph.node("Add", previous, graph.weight(decoder._offsets(decoder.position_unbinding.device)))
     given = graph.node("Gather", graph.weight(decoder._table()), previous, axis=0)
     given = graph.node("ReduceSum", given, graph.weight([1]), keepdims=0)
+    if added is not None:
+        given = graph.node("Add", given, added)
     hidden, cell, attention = attend(graph, decoder.lstm, given, hidden, cell, fillers, roles, mask, d_filler, d_role)
     graph.give("next_hidden", hidden, "FLOAT", "rows", d)
     graph.give("next_cell", cell, "FLOAT", "rows", d)
     graph.give("attention", attention, "FLOAT", "rows", "words")
     if isinstance(decoder, TupleDecoder):
-        relation, arguments = unbind(graph, decoder, hidden)
+        relation, arguments = unbind(graph, model, decoder, hidden)
         graph.give("relation", relation, "FLOAT", "rows", model.n_relations)
         graph.give("arguments", arguments, "FLOAT", "rows", model.n_positions, model.n_arguments)
     else:
         scores = graph.linear(hidden, decoder.output.weight, decoder.output.bias)
+        if decoder.grounding is not None:
+            more = score_names(graph, model, decoder.grounding, hidden)
+            scores = graph.node("Add", scores, graph.node("Squeeze", more, graph.weight([1])))
         graph.give("symbols", graph.node("LogSoftmax", scores, axis=1), "FLOAT", "rows", model.n_symbols)
     return graph.finish()
+
+
+def take_names(graph: Graph, model: Model, previous: str) -> str:
+    """What grounded arguments of the symbols before add to the decoder's input: U of their embeddings."""
+    config, (_, arguments) = model.config, _grounded(model)
+    graph.take("grounded_keys", "FLOAT", "rows", len(arguments), config.d_grounded)
+    embeddings = graph.take("grounded_embeddings", "FLOAT", "rows", len(arguments), config.d_symbol)
+    # Which grounded argument a symbol is: a row with a one, or none.
+    which = graph.node("Gather", graph.weight(_places(model).T), previous, axis=0)
+    vectors = graph.node("Reshape", graph.node("MatMul", which, embeddings), graph.weight([0, -1]))
+    return graph.linear(vectors, model.decoder.lstm.input)
+
+
+def score_names(graph: Graph, model: Model, grounding: Grounding, hidden: str) -> str:
+    """What is added to the scores of arguments, or of joint symbols, at every position."""
+    queries = graph.linear(hidden, grounding.query.weight)
+    queries = graph.node("Reshape", queries, graph.weight([0, grounding.n_positions, -1]))
+    scores = graph.node("MatMul", queries, graph.node("Transpose", "grounded_keys", perm=[0, 2, 1]))
+    return graph.node("MatMul", scores, graph.weight(_places(model)))
+
+
+def _places(model: Model) -> np.ndarray:
+    """[grounded, symbol]: a one where the argument is; symbols are joint ones for a flat decoder."""
+    _, arguments = _grounded(model)
+    first, size = (0, model.n_arguments) if isinstance(model.decoder, TupleDecoder) else (model.n_relations, model.n_symbols)
+    places = np.zeros((len(arguments), size), np.float32)
+    places[np.arange(len(arguments)), first + np.array(arguments, int)] = 1
+    return places
 
 
 def attend(
@@ -342,7 +408,7 @@ def attend(
     return graph.node("Tanh", hidden) if squash else hidden, cell, attention
 
 
-def unbind(graph: Graph, decoder: TupleDecoder, hidden: str) -> tuple[str, str]:
+def unbind(graph: Graph, model: Model, decoder: TupleDecoder, hidden: str) -> tuple[str, str]:
     """Two-step unbinding (equations 12 to 16): log-probabilities of the relation and of every argument."""
     config, positions = decoder.config, decoder.n_positions
     d_argument, d_relation = config.d_argument, config.d_relation
@@ -355,4 +421,6 @@ def unbind(graph: Graph, decoder: TupleDecoder, hidden: str) -> tuple[str, str]:
     arguments = graph.node("Squeeze", graph.node("MatMul", matrices, unbinding), graph.weight([3]))
     relations = graph.linear(relation, decoder.relation_output.weight, decoder.relation_output.bias)
     logits = graph.linear(arguments, decoder.argument_output.weight, decoder.argument_output.bias)
+    if decoder.grounding is not None:
+        logits = graph.node("Add", logits, score_names(graph, model, decoder.grounding, hidden))
     return graph.node("LogSoftmax", relations, axis=1), graph.node("LogSoftmax", logits, axis=2)
