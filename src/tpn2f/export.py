@@ -201,7 +201,7 @@ def read_words(
     one = graph.weight(np.array(1))
     mirror = graph.node("Where", mask, graph.node("Sub", graph.node("Sub", ends, one), places), places)
     batch = graph.node("Gather", graph.node("Shape", words), graph.weight([0]), axis=0)
-    embedding = graph.weight(encoder.embedding.weight)
+    embedding = graph.weight(encoder.embedding.table())
     directions: list[list[str]] = []
     for way, reader in enumerate(encoder.readers):
         assert isinstance(reader, Reader)
@@ -253,7 +253,7 @@ def read_plainly(graph: Graph, encoder: LSTMEncoder, words: str, counts: str, re
             rows.append(torch.cat([piece[gate] for piece in pieces for gate in (0, 3, 1, 2)]))
         return graph.weight(torch.stack(rows))
 
-    given = graph.node("Gather", graph.weight(encoder.embedding.weight), words, axis=0)
+    given = graph.node("Gather", graph.weight(encoder.embedding.table()), words, axis=0)
     states, last = graph.nodes_of(
         "LSTM",
         2,
@@ -373,7 +373,9 @@ def score_names(graph: Graph, model: Model, grounding: Grounding, hidden: str) -
 def _places(model: Model) -> np.ndarray:
     """[grounded, symbol]: a one where the argument is; symbols are joint ones for a flat decoder."""
     _, arguments = _grounded(model)
-    first, size = (0, model.n_arguments) if isinstance(model.decoder, TupleDecoder) else (model.n_relations, model.n_symbols)
+    first, size = (
+        (0, model.n_arguments) if isinstance(model.decoder, TupleDecoder) else (model.n_relations, model.n_symbols)
+    )
     places = np.zeros((len(arguments), size), np.float32)
     places[np.arange(len(arguments)), first + np.array(arguments, int)] = 1
     return places

@@ -63,12 +63,17 @@ class ModelConfig:
     beside its learned score and embedding; see `grounding.py`."""
     d_grounded: int = 64
     """Width of the product of query and key that scores a grounded argument."""
+    d_static: int = 0
+    """Width of fixed word vectors that are projected and added to the learned ones; 0 for none. `training.word_vectors`
+    names their file; the model carries them."""
     bidirectional: bool = False
     """A second encoder reads from right to left; the bindings of a word are concatenated."""
     biases: bool = False
     """Additive biases of selection, dictionaries, W_dual and outputs: the published code has them, the paper not."""
     dropout_words: float = 0.0
     """On the word embeddings; a word keeps its mask within a batch."""
+    dropout_own: float = 0.0
+    """How often a word is read by its fixed vector alone, as a word that training does not have will be."""
     dropout_context: float = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
     dropout_summary: float = 0.0
@@ -102,6 +107,8 @@ class ModelConfig:
         for name in _RATES:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected from 0 to below 1")
+        if self.d_static < 0:
+            raise ValueError(f"d_static is {self.d_static}; expected at least 0")
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature}; expected above 0")
         for name, known in _CHOICES.items():
@@ -145,6 +152,7 @@ _SIZES = (
 )
 _RATES = (
     "dropout_words",
+    "dropout_own",
     "dropout_context",
     "dropout_summary",
     "dropout_symbols",
