@@ -176,10 +176,10 @@ def decode(
     previous = [start] * len(tuples[0])
     for current in tuples:
         relation, *arguments = previous
-        vectors = [np.array(w["E_arg"][argument]) for argument in arguments]
-        for vector, argument in zip(vectors, arguments):
-            if means and argument in means:
-                vector += affine(w["P_n"], means[argument])
+        vectors = [
+            w["E_arg"][argument] + (affine(w["P_n"], means[argument]) if means and argument in means else 0)
+            for argument in arguments
+        ]
         word = np.concatenate([w["E_rel"][relation], *vectors])
         h, cell = lstm(w, "", word, state, cell)
         state, shares = attend(w, h, bindings)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_training_loop import CONFIG, make_trainer
 
+from test_training_loop import CONFIG, make_trainer
 from tpn2f.errors import ConfigError, DataError, N2FError
 from tpn2f.training.vector_file import convert_vectors, read_vectors
 
@@ -58,7 +58,7 @@ def test_the_frequent_words_are_kept(tmp_path: Path) -> None:
     [
         ("", "no word vectors"),
         ("the 1 2\nan 1\n", "'an' has 1 numbers; expected 2"),
-        ("the one two\n", "line 1: expected a word and numbers"),
+        ("the one two\n", "line 1: expected a word and its numbers"),
         ("the nan 1\n", "not finite"),
     ],
 )
@@ -86,13 +86,13 @@ def test_training_reads_words_that_it_never_saw(tmp_path: Path) -> None:
         model=replace(CONFIG.model, d_static=3),
         training=replace(CONFIG.training, word_vectors=str(tmp_path / "vectors"), epochs=1),
     )
-    trainer = make_trainer(config, tmp_path / "run")
+    trainer = make_trainer(tmp_path / "run", config)
     words = trainer.codec.words
     embedding = trainer.model.encoder.embedding
     assert "apple" in words and not embedding.weight[words.id("apple")].any()
     assert embedding.static[words.id("apple")].tolist() == [0.0, 1.0, 0.0]
     list(trainer.run())
-    again = make_trainer(config, tmp_path / "run")
+    again = make_trainer(tmp_path / "run", config)
     again.resume()
     torch.testing.assert_close(again.model.encoder.embedding.table(), embedding.table(), rtol=0, atol=0)
 
@@ -113,4 +113,4 @@ def test_a_config_that_does_not_fit_the_file_is_told(settings: dict, message: st
         training=replace(CONFIG.training, word_vectors=str(tmp_path / "vectors")),
     )
     with pytest.raises(N2FError, match=message):
-        make_trainer(config, tmp_path / "run")
+        make_trainer(tmp_path / "run", config)

@@ -34,14 +34,14 @@ def build_model(
 ) -> Model:
     """A model with fresh weights from torch's current seed.
 
-    `argument_of_word` has for every word the argument that it is, PAD for none; only grounded models need it.
+    `argument_of_word` has for every word the argument that it is, PAD for none; models with `knows_names` need it.
     """
     sizes = {"n_words": n_words, "n_relations": n_relations, "n_arguments": n_arguments, "n_positions": n_positions}
     for name, size in sizes.items():
         least = 1 if name == "n_positions" else NONE + 1
         if size < least:
             raise ValueError(f"{name} is {size}; expected at least {least}")
-    if config.grounded:
+    if config.knows_names:
         if len(argument_of_word) != n_words:
             raise ValueError(f"argument_of_word has {len(argument_of_word)} entries; expected one per word, {n_words}")
         if not all(PAD <= argument < n_arguments for argument in argument_of_word):

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from tpn2f.kernels import load_kernels
 from tpn2f.kernels.reference import within
-from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
 from tpn2f.model.decoder import cross_entropies, select_encoding
 from tpn2f.model.encoder import Encoding, mirrored, reorder
@@ -36,7 +36,7 @@ class LSTMEncoder(nn.Module):
                     bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
         self.kernel = config.kernel
         self.dropout_context = config.dropout_context
-        self.summary = config.summary
+        self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         # A word is embedded and projected once a batch, however often it occurs.
@@ -52,7 +52,7 @@ class LSTMEncoder(nn.Module):
         last = [states[rows, end] for states, end in zip(ways, (word_counts - 1, torch.zeros_like(word_counts)))]
         states = F.dropout(torch.cat(ways, dim=2), self.dropout_context, self.training)
         summary = states.sum(1) if self.summary == "sum" else torch.cat(last, dim=1)
-        fillers = states.unsqueeze(1)
+        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
         return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
 
     def _read(self, embedded: Tensor, index: Tensor, counts: Tensor, way: str = "") -> Tensor:
@@ -120,20 +120,24 @@ class FlatDecoder(nn.Module):
         tuples: Int[Tensor, "batch tuples slots"],
         tuple_counts: Int[Tensor, "batch"],
     ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
-        """The sum over symbols of their cross-entropies: with label smoothing, and as it is."""
+        """The sum over symbols of their cross-entropies: with label smoothing and guided attention, and as it is."""
         symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
         index = torch.cat([torch.full_like(symbols[:, :1], START), symbols[:, :-1]], dim=1)
         hidden, cell = self.reasoning(encoding.summary)
         grounded = self.grounding and self.grounding.look(encoding)
         index = self._table_rows(index, grounded)
-        scanned, _ = self.lstm.scan(self._table(grounded), index.unsqueeze(-1), counts, hidden, cell, encoding)
+        scanned, attention = self.lstm.scan(self._table(grounded), index.unsqueeze(-1), counts, hidden, cell, encoding)
         real = within(counts, symbols.shape[1])
         rows = real.nonzero()[:, 0]
         names = grounded and (grounded.keys, grounded.name_of[rows])
         logits = self._logits(F.dropout(scanned[real], self.config.dropout_hidden, self.training), names)
         target, as_is = cross_entropies(logits, symbols[real], self.config.label_smoothing)
         nothing = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
-        return nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
+        smoothed, plain = nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
+        if self.config.attention_guide and encoding.arguments is not None:
+            written = (symbols - self.n_relations).clamp(min=PAD).unsqueeze(-1)
+            smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, written)
+        return smoothed, plain
 
     def _logits(self, hidden: Tensor, names: tuple[Tensor, Tensor] | None) -> Tensor:
         """Of the joint symbols. `names` are the keys of grounded arguments, and for every state those of its text."""

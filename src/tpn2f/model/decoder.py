@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from tpn2f.kernels.precision import widened
 from tpn2f.kernels.reference import within
-from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import PAD, START, ModelConfig
 from tpn2f.model.encoder import Encoding
 from tpn2f.model.grounding import Grounded, Grounding
@@ -164,10 +164,10 @@ class TupleDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
         """Equation 17 for every example: the sum over tuples of the cross-entropies of relation and all arguments.
 
-        Twice: as the target of training, with label smoothing, and as it is.
+        Twice: as the target of training, with label smoothing and the guide of attention, and as it is.
         """
         grounded = self.grounding and self.grounding.look(encoding)
-        scanned, _ = self._recur(encoding, tuples, tuple_counts, grounded)
+        scanned, attention = self._recur(encoding, tuples, tuple_counts, grounded)
         real = within(tuple_counts, tuples.shape[1])
         rows = real.nonzero()[:, 0]
         names = grounded and (grounded.keys, grounded.name_of[rows])
@@ -181,6 +181,8 @@ class TupleDecoder(nn.Module):
             target, as_is = cross_entropies(logits, targets, self.config.label_smoothing)
             smoothed = smoothed.index_add(0, owners, target)
             plain = plain.index_add(0, owners, as_is.detach())
+        if self.config.attention_guide and encoding.arguments is not None:
+            smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, tuples[..., 1:])
         return smoothed, plain
 
     def _recur(

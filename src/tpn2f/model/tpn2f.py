@@ -59,7 +59,7 @@ class Model(nn.Module):
             self.decoder = FlatDecoder(config, n_relations, n_arguments)
         # Comes from the vocabularies, so a checkpoint does not hold it.
         self.argument_of_word: Tensor | None
-        known = torch.tensor(argument_of_word, dtype=torch.long) if config.grounded else None
+        known = torch.tensor(argument_of_word, dtype=torch.long) if config.knows_names else None
         self.register_buffer("argument_of_word", known, persistent=False)
 
     @property
