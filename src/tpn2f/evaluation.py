@@ -14,17 +14,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from tpn2f.domain import (
-    Domain,
-    Example,
-    HasOptions,
-    HasTests,
-    HasTyping,
-    JudgesTypes,
-    Splits,
-    known_splits,
-    split_roles,
-)
+from tpn2f.domain.offers import HasOptions, HasTests, HasTyping, JudgesTypes
+from tpn2f.domain.protocol import Domain, Example
+from tpn2f.domain.splits import Splits, known_splits, split_roles
 from tpn2f.errors import ConfigError, DataError, ProgramSyntaxError
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program

@@ -23,6 +23,11 @@ from tpn2f.vocabulary import END, NONE, SPECIALS
 
 LEAST = math.log(1e-4)
 """A symbol with less than this log-probability, of the best that fits, is not likely."""
+Names = Sequence[Mapping[str, str]]
+"""The words that each problem adds, with their types."""
+Lengths = Sequence[int | None]
+Scores = Float[Tensor, "rows n_symbols"]
+Allowed = Bool[Tensor, "rows n_symbols"]
 MOST_MASKS = 100_000
 """How many masks are remembered, a few hundred bytes each, before all are forgotten."""
 
@@ -36,21 +41,14 @@ class Masks(Protocol):
     dead_ends: bool
     """Whether a program that is allowed so far may be unable to come to an end."""
 
-    def start(
-        self,
-        names: Sequence[Mapping[str, str]],
-        problems: Sequence[Problem] = (),
-        longest: Sequence[int | None] = (),
-    ) -> Any:
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> Any:
         """Before the first symbol of problems that offer these names, by type.
 
         `longest` is how many tuples each program may have, if not the usual number.
         """
         ...
 
-    def allowed(
-        self, progress: Any, log_probabilities: Float[Tensor, "rows n_symbols"] | None = None, ahead: bool = True
-    ) -> Bool[Tensor, "rows n_symbols"]:
+    def allowed(self, progress: Any, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
         """Which joint symbols may come next, for every row; with a model's `log_probabilities`, of the likely ones.
 
         Without looking `ahead` what is allowed may lead into a dead end.
@@ -143,12 +141,7 @@ class Grammar(Masks):
             if target is not None and target <= self.longest:
                 self._reference[target] = place
 
-    def start(
-        self,
-        names: Sequence[Mapping[str, str]],
-        problems: Sequence[Problem] = (),
-        longest: Sequence[int | None] = (),
-    ) -> Progress:
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> Progress:
         """Nothing but the names matters."""
         rows = len(names)
         available = self._constant.repeat(rows, 1)
@@ -162,12 +155,7 @@ class Grammar(Masks):
         zero = torch.zeros(rows, dtype=torch.long)
         return Progress(torch.full((rows,), END), zero, zero.clone(), available, types)
 
-    def allowed(
-        self,
-        progress: Progress,
-        log_probabilities: Float[Tensor, "rows n_symbols"] | None = None,
-        ahead: bool = True,
-    ) -> Bool[Tensor, "rows n_symbols"]:
+    def allowed(self, progress: Progress, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
         """Looks at all symbols in any case."""
         n_relations = len(self.codec.relations)
         mask = torch.zeros(len(progress.position), self.codec.n_symbols, dtype=torch.bool)
@@ -257,22 +245,12 @@ class TypedGrammar(Masks):
         self._lost = self._mask([END])
         self._masks: dict[Choices, Tensor] = {}
 
-    def start(
-        self,
-        names: Sequence[Mapping[str, str]],
-        problems: Sequence[Problem] = (),
-        longest: Sequence[int | None] = (),
-    ) -> TypedProgress:
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> TypedProgress:
         """Names and types are read from the problems themselves."""
         partials = map(self._typing.start, problems, longest or [None] * len(problems))
         return TypedProgress(tuple(partials), (0,) * len(problems))
 
-    def allowed(
-        self,
-        progress: TypedProgress,
-        log_probabilities: Float[Tensor, "rows n_symbols"] | None = None,
-        ahead: bool = True,
-    ) -> Bool[Tensor, "rows n_symbols"]:
+    def allowed(self, progress: TypedProgress, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
         """Which joint symbols may come next, for every row. A row that can become nothing any more can only end.
 
         With a model's `log_probabilities` only likely symbols are looked at, which is much faster, and only the best is

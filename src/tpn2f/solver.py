@@ -12,19 +12,10 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
-from tpn2f.domain import (
-    DEFAULT_DOMAIN,
-    Domain,
-    Example,
-    HasOptions,
-    HasSteps,
-    Problem,
-    Reading,
-    Step,
-    load_domain,
-    notation_of,
-    read_question,
-)
+from tpn2f.domain.loading import DEFAULT_DOMAIN, load_domain
+from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
+from tpn2f.domain.protocol import Domain, Example, Problem, Step
+from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model, build_model

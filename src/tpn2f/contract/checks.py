@@ -14,17 +14,10 @@ from random import Random
 from typing import Literal
 
 from tpn2f.contract.probes import HOSTILE_TEXTS, hostile, is_number, mutate, random_program
-from tpn2f.domain import (
-    Domain,
-    Example,
-    Problem,
-    check_types,
-    inputs_of,
-    read_problem,
-    skipped_of,
-    split_parts,
-    split_roles,
-)
+from tpn2f.domain.offers import inputs_of, skipped_of
+from tpn2f.domain.protocol import Domain, Example, Problem
+from tpn2f.domain.running import check_types, read_problem
+from tpn2f.domain.splits import split_parts, split_roles
 from tpn2f.errors import DataError, ExecutionError, LimitError, ProgramSyntaxError
 from tpn2f.program import Program, RelationalTuple, reference
 
