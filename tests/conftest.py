@@ -131,9 +131,10 @@ Run = Callable[..., Outcome]
 def tpn2f(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nowhere: Path) -> Run:
     """Runs a command as the shell would, in an empty folder without data."""
 
+    monkeypatch.setenv("COLUMNS", "120")
+
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["tpn2f", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
         code = 0
         try:
             cli.main()
