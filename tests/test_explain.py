@@ -40,7 +40,8 @@ TINY = ModelConfig(
     n_fillers=9, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=4, d_symbol=5
 )
 CONFIGS = {name: replace(TINY, d_hidden=8, **overrides) for name, overrides in systems.items()} | {
-    "bidirectional": replace(TINY, bidirectional=True)
+    "bidirectional": replace(TINY, bidirectional=True),
+    "grounded": replace(TINY, grounded=True, d_grounded=5),
 }
 QUESTION = "What is 3 plus 4 times 5?"
 
@@ -56,7 +57,7 @@ def make_solver(config: ModelConfig, seed: int = 0) -> Solver:
     codec = make_codec()
     torch.manual_seed(seed)
     sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return Solver(domain, codec, build_model(config, *sizes).eval())
+    return Solver(domain, codec, build_model(config, *sizes, codec.argument_of_word()).eval())
 
 
 @pytest.fixture(scope="module", params=CONFIGS)

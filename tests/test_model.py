@@ -26,12 +26,15 @@ SMALL = ModelConfig(
     d_hidden=8,
 )
 N_WORDS, N_RELATIONS, N_ARGUMENTS = 30, 9, 12
+# Some arguments are also words: each stands in some texts of a batch, once or more, and not in others.
+NAMES = {19: 7, 20: 11, 13: 8, 26: 10, 5: 4, 24: 9}
+ARGUMENT_OF_WORD = [NAMES.get(word, PAD) for word in range(N_WORDS)]
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
 
 
 def make(config: ModelConfig, n_positions: int = 2, factor: float = 3.0):
     torch.manual_seed(0)
-    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions)
+    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions, ARGUMENT_OF_WORD)
     # Away from the nearly linear start, so that a wrong equation shows.
     with torch.no_grad():
         for parameter in model.parameters():
@@ -55,10 +58,16 @@ def make_batch(n_positions: int = 2, seed: int = 0, word_counts=(5, 1, 9, 3), tu
 
 
 BEYOND = {"bidirectional": True, "biases": True, "attention": "general"}
+GROUNDED = {"grounded": True, "d_grounded": 5}
 FAMILY = [
     pytest.param(replace(SMALL, **overrides, **more), id=name + suffix)
     for name, overrides in systems.items()
-    for suffix, more in (("", {}), ("-beyond-the-paper", BEYOND))
+    for suffix, more in (
+        ("", {}),
+        ("-beyond-the-paper", BEYOND),
+        ("-grounded", GROUNDED),
+        ("-grounded-beyond-the-paper", BEYOND | GROUNDED),
+    )
 ]
 
 
@@ -93,6 +102,9 @@ def paper_weights(model) -> tuple[oracle.Weights, list[tuple[np.ndarray, np.ndar
         "E_rel": decoder.relation_embedding.weight,
         "E_arg": decoder.argument_embedding.weight,
     }
+    if decoder.grounding is not None:
+        queries = decoder.grounding.query.weight.unflatten(0, (model.n_positions, -1))
+        named |= {"K_n": decoder.grounding.key.weight, "P_n": decoder.grounding.feedback.weight, "Q_n": queries}
     w |= {name: value.detach().numpy() for name, value in named.items()}
     layers = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in decoder.reasoning.layers]
     return w, layers
@@ -102,11 +114,13 @@ def assert_near(found: torch.Tensor, expected, tolerance: float = 1e-10) -> None
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=0, atol=tolerance)
 
 
+@pytest.mark.parametrize("grounded", [False, True])
 @pytest.mark.parametrize("kernel", ["reference", "fused"])
 @pytest.mark.parametrize(("n_positions", "layers"), [(1, 1), (2, 1), (3, 2), (2, 3)])
-def test_the_model_is_the_paper(kernel, n_positions, layers):
-    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix."""
-    model = make(replace(SMALL, kernel=kernel, reasoning_layers=layers), n_positions).double()
+def test_the_model_is_the_paper(kernel, n_positions, layers, grounded):
+    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix; grounded too."""
+    config = replace(SMALL, kernel=kernel, reasoning_layers=layers, grounded=grounded, d_grounded=5)
+    model = make(config, n_positions).double()
     words, word_counts, tuples, tuple_counts = make_batch(n_positions)
     w, mlp = paper_weights(model)
     encoding = model.encode(words, word_counts)
@@ -132,7 +146,10 @@ def test_the_model_is_the_paper(kernel, n_positions, layers):
         expected_state, expected_cell = oracle.reason(mlp, oracle.summarise(read["T"]))
         assert_near(state[0], expected_state)
         assert_near(cell[0], expected_cell)
-        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes)
+        means = None
+        if grounded:
+            means = oracle.mean_bindings(read["T"], [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
+        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means)
         for found, name in (
             (decoded.hidden.flatten(2)[row, :m], "H"),
             (decoded.attention[row, :m, :n], "attention"),
@@ -208,6 +225,44 @@ def test_the_symbol_machine_gives_the_probability_of_the_loss(config):
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", systems)
+def test_only_arguments_that_stand_in_the_text_are_grounded(name):
+    """Two models of equal weights, one of them grounded: their scores differ for the names of a text, else nowhere."""
+    config = replace(SMALL, **systems[name])
+    plain, grounded = make(config), make(replace(config, **GROUNDED))
+    words, word_counts, _, _ = make_batch()
+    encoding = grounded.encode(words, word_counts)
+    assert encoding.arguments is not None
+    state = grounded.start(encoding)
+    found = grounded.decoder.grounding.scores(state.hidden, state.grounded.keys, state.grounded.name_of)
+    for row, count in enumerate(word_counts.tolist()):
+        standing = {NAMES[word] for word in words[row, :count].tolist() if word in NAMES}
+        assert set(found[row].any(0).nonzero().squeeze(1).tolist()) == standing
+        same = slice(row, row + 1), slice(0, count)
+        other = plain.start(plain.encode(words[same], word_counts[same[0]]))
+        torch.testing.assert_close(other.hidden, state.hidden[same[0]])
+
+
+@pytest.mark.parametrize("name", systems)
+def test_a_text_without_names_is_read_as_without_grounding(name):
+    config = replace(SMALL, **systems[name])
+    words, word_counts, tuples, tuple_counts = make_batch()
+    silent = words.masked_fill(torch.isin(words, torch.tensor(list(NAMES))), NONE)
+    batch = silent, word_counts, tuples, tuple_counts
+    plain, grounded = make(config).loss(*batch), make(replace(config, **GROUNDED)).loss(*batch)
+    torch.testing.assert_close(grounded.per_example, plain.per_example)
+    grounded.value.backward()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [((), "argument_of_word has 0 entries; expected one per word, 30"), ([12] * N_WORDS, "expected 0 to 11")],
+)
+def test_a_grounded_model_must_know_which_words_are_arguments(table, message):
+    with pytest.raises(ValueError, match=message):
+        build_model(replace(SMALL, **GROUNDED), N_WORDS, N_RELATIONS, N_ARGUMENTS, 2, table)
+
+
 def test_a_copy_has_weights_of_its_own():
     model = make(SMALL)
     twin, batch = copy.deepcopy(model), make_batch()
@@ -275,7 +330,7 @@ def test_label_smoothing_changes_the_target_and_not_the_report():
 @pytest.mark.parametrize("config", FAMILY)
 def test_dropout_acts_in_training_only(config):
     rates = {field.name: 0.3 for field in fields(ModelConfig) if field.name.startswith("dropout_")}
-    assert len(rates) == 6
+    assert len(rates) == 7  # `dropout_own` needs fixed vectors: tests/test_model_words.py
     batch = make_batch()
     wet, dry = make(replace(config, **rates)), make(config)
     torch.testing.assert_close(wet.loss(*batch).per_example, dry.loss(*batch).per_example)
