@@ -26,6 +26,7 @@ QUESTION = (
     "A train running at the speed of 54 km per hour crosses a pole in 10 seconds. What is the length of the train?"
 )
 SIZES = {"": (1100, 1030), "-phone": (390, 844)}
+SITE_SIZES = {"": (1400, 900), "-phone": (390, 844)}
 COLOURS = 128
 """A screenshot with so many colours looks the same and is a third of the size."""
 
@@ -41,7 +42,7 @@ def main() -> None:
     with chromium() as browser:
         if options.site:
             for path in sorted(options.site.glob("*.html")):
-                take(browser, path.resolve().as_uri(), options.out / path.stem, lambda page: None, whole=True)
+                take(browser, path.resolve().as_uri(), options.out / path.stem, lambda page: None, SITE_SIZES)
         else:
             with explorer(options.model) as address:
                 take(browser, address, options.out / "explorer", lambda page: ask(page, options.question))
@@ -83,14 +84,20 @@ def ask(page: Page, question: str) -> None:
     page.evaluate("window.scrollTo(0, 0)")
 
 
-def take(browser: Browser, address: str, place: Path, prepare: Callable[[Page], None], whole: bool = False) -> None:
+def take(
+    browser: Browser,
+    address: str,
+    place: Path,
+    prepare: Callable[[Page], None],
+    sizes: dict[str, tuple[int, int]] = SIZES,
+) -> None:
     """One picture for each width of screen."""
-    for suffix, (width, height) in SIZES.items():
+    for suffix, (width, height) in sizes.items():
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
         page = context.new_page()
         page.goto(address, timeout=120_000)
         prepare(page)
-        picture = Image.open(BytesIO(page.screenshot(full_page=whole)))
+        picture = Image.open(BytesIO(page.screenshot(full_page=sizes is SITE_SIZES)))
         path = place.with_name(f"{place.name}{suffix}.png")
         picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
         print(f"{path}  {path.stat().st_size / 1000:.0f} kB")

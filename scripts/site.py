@@ -20,10 +20,13 @@ from typer.cli import get_docs_for_click
 from tpn2f.cli import app
 
 STYLE = """
+.md-grid { max-width: 72rem; }
 .md-typeset math { font-size: 1.08em; }
 .md-typeset math[display="block"] { margin: 1em 0; overflow-x: auto; }
 .md-typeset table:not([class]) { font-size: 0.68rem; }
-.md-typeset table:not([class]) th { min-width: 4rem; }
+.md-typeset table:not([class]) :is(th, td) { padding: 0.5em 0.8em; }
+.md-typeset table:not([class]) th { min-width: 3.5rem; }
+@media (max-width: 45em) { .md-typeset td code { word-break: keep-all; } }
 .md-typeset img.shot { border: 1px solid var(--md-default-fg-color--lightest); border-radius: 0.4rem; }
 """
 
@@ -72,7 +75,11 @@ def math_to_mathml(content: str) -> str:
     def formula(match: re.Match[str]) -> str:
         inline = match[2] is not None
         text = html.unescape(match[2] if inline else match[3]).strip()
-        return convert(text, display="inline" if inline else "block")
+        made = convert(text, display="inline" if inline else "block")
+        # What the converter does not know it leaves as it is.
+        if "\\" in made or ">&<" in made:
+            raise PluginError(f"the formula {text!r} cannot be drawn")
+        return made
 
     return _FORMULA.sub(formula, content)
 

@@ -163,8 +163,8 @@ def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable
         reports = _reports(folder, f"{task}-test")
         rows = [["our systems, equal budgets", *metrics.values(), f"strict, {group}"]]
         for report in _choose(reports, [f"{row} (greedy)" for row in SYSTEMS[task]]):
-            cells = [metric_cell(report, "all", metric) for metric in metrics]
-            rows.append([_label(report), *cells, metric_cell(report, group, "strict")])
+            cells = [metric_cell(report, "all", metric, interval=False) for metric in metrics]
+            rows.append([_label(report), *cells, metric_cell(report, group, "strict", interval=False)])
         return markdown(rows) if len(rows) > 1 else "No row is trained yet."
 
     return table
