@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from tpn2f.domain import Example, Problem, Signature, Step, check_types
+from tpn2f.domain import Example, Problem, Signature, Step, check_types, diagnose_value
 from tpn2f.errors import DataError, DomainError, ExecutionError, ProgramSyntaxError
 from tpn2f.functions.budget import Limits
 from tpn2f.functions.calls import Relation, message, run_relations
@@ -250,13 +250,7 @@ class FunctionDomain:
         return {"execution": float(self.is_solved(program, example))}
 
     def diagnose(self, example: Example) -> str | None:
-        if self.is_solved(example.program, example):
-            return None
-        try:
-            self.execute(example.program, example.problem)
-        except ExecutionError:
-            return "the program does not run"
-        return "the value is not the answer"
+        return diagnose_value(self, example)
 
     def subsets(self, example: Example) -> tuple[str, ...]:
         del example
