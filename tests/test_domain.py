@@ -182,7 +182,7 @@ def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(
 
 
 def test_data_is_looked_for_in_the_usual_places_in_order(nowhere: Path) -> None:
-    places = [nowhere / "data", nowhere.parent / "shared" / "data", cache_folder()]
+    places = [nowhere / "data", cache_folder()]
     for place in reversed(places):
         (place / "letters").mkdir(parents=True)
         assert data_folder("letters").resolve() == (place / "letters").resolve()
@@ -192,7 +192,7 @@ def test_missing_data_names_the_places_and_the_remedies(nowhere: Path) -> None:
     with pytest.raises(DataError, match="no data for letters") as caught:
         data_folder("letters")
     message = str(caught.value)
-    for expected in ("data/letters", "../shared/data/letters", str(cache_folder()), "tpn2f data get letters"):
+    for expected in ("data/letters", str(cache_folder()), "tpn2f data get letters"):
         assert expected in message
     assert "--data" in message and "TPN2F_DATA" in message
 

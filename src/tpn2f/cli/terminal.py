@@ -32,7 +32,7 @@ InputOption = Annotated[
 ]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, ../shared/data, the cache."),
+    typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, the cache."),
 ]
 ModelOption = Annotated[
     Path | None, typer.Option("--model", "-m", help="A run directory or a checkpoint, such as runs/arithmetic.")
