@@ -106,6 +106,10 @@ def paper_weights(model) -> tuple[oracle.Weights, list[tuple[np.ndarray, np.ndar
     if decoder.grounding is not None:
         queries = decoder.grounding.query.weight.unflatten(0, (model.n_positions, -1))
         named |= {"K_n": decoder.grounding.key.weight, "P_n": decoder.grounding.feedback.weight, "Q_n": queries}
+    if decoder.lstm.query is not None:
+        named["Q"] = decoder.lstm.query
+    if decoder.lstm.sharpness is not None:
+        named["sharpness"] = decoder.lstm.sharpness
     w |= {name: value.detach().numpy() for name, value in named.items()}
     layers = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in decoder.reasoning.layers]
     return w, layers
@@ -115,13 +119,16 @@ def assert_near(found: torch.Tensor, expected, tolerance: float = 1e-10) -> None
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("grounded", [False, True])
+@pytest.mark.parametrize(
+    "beyond",
+    [{}, GROUNDED, {"attention": "general", "sharpness": 2.0}, GROUNDED | {"normalised": True, "attention": "general"}],
+    ids=["paper", "grounded", "sharp", "grounded-normalised"],
+)
 @pytest.mark.parametrize("kernel", ["reference", "fused"])
 @pytest.mark.parametrize(("n_positions", "layers"), [(1, 1), (2, 1), (3, 2), (2, 3)])
-def test_the_model_is_the_paper(kernel, n_positions, layers, grounded):
-    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix; grounded too."""
-    config = replace(SMALL, kernel=kernel, reasoning_layers=layers, grounded=grounded, d_grounded=5)
-    model = make(config, n_positions).double()
+def test_the_model_is_the_paper(kernel, n_positions, layers, beyond):
+    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix, and what is beyond."""
+    model = make(replace(SMALL, kernel=kernel, reasoning_layers=layers, **beyond), n_positions).double()
     words, word_counts, tuples, tuple_counts = make_batch(n_positions)
     w, mlp = paper_weights(model)
     encoding = model.encode(words, word_counts)
@@ -140,17 +147,18 @@ def test_the_model_is_the_paper(kernel, n_positions, layers, grounded):
             (encoding.roles, "r"),
         ):
             assert_near(found[row, 0, :n], read[name])
+        seen = oracle.of_length_one(read["T"]) if model.config.normalised else read["T"]
         bindings = bind(encoding.context_fillers, encoding.context_roles)
-        assert_near(bindings[row, 0, :n].flatten(1), read["T"])
+        assert_near(bindings[row, 0, :n].flatten(1), seen)
         assert_near(encoding.summary[row], oracle.summarise(read["T"]))
         state, cell = model.decoder.reasoning(encoding.summary[row : row + 1])
         expected_state, expected_cell = oracle.reason(mlp, oracle.summarise(read["T"]))
         assert_near(state[0], expected_state)
         assert_near(cell[0], expected_cell)
         means = None
-        if grounded:
-            means = oracle.mean_bindings(read["T"], [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
-        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means)
+        if model.config.grounded:
+            means = oracle.mean_bindings(seen, [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
+        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means, seen)
         for found, name in (
             (decoded.hidden.flatten(2)[row, :m], "H"),
             (decoded.attention[row, :m, :n], "attention"),
