@@ -86,9 +86,14 @@ def reason(layers: list[tuple[np.ndarray, np.ndarray]], summary: np.ndarray) -> 
 
 
 def attend(w: Weights, h: np.ndarray, bindings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Atten: d = score(h, C_T) by dot product, s = C_T softmax(d), H = K [h ; s], with C_T the projected bindings."""
+    """Atten: d = score(h, C_T) by dot product, s = C_T softmax(d), H = K [h ; s], with C_T the projected bindings.
+
+    Beyond the paper: Q in the place of C for the scores, and a factor on them.
+    """
     context = [affine(w["C"], binding) for binding in bindings]
-    scores = np.array([sum(h[k] * column[k] for k in range(len(h))) for column in context])
+    asked = [affine(w["Q"], binding) for binding in bindings] if "Q" in w else context
+    factor = float(w.get("sharpness", np.array(1.0)))
+    scores = np.array([factor * sum(h[k] * column[k] for k in range(len(h))) for column in asked])
     shares = softmax(scores)
     s = np.zeros(len(h))
     for share, column in zip(shares, context):
@@ -122,6 +127,41 @@ def unbind(w: Weights, flat: np.ndarray, sizes: tuple[int, int, int]) -> dict[st
     }
 
 
+def of_length_one(bindings: np.ndarray) -> np.ndarray:
+    """Beyond the paper: T / |T| for every word."""
+    return np.stack([binding / math.sqrt(sum(value * value for value in binding)) for binding in bindings])
+
+
+def mean_bindings(bindings: np.ndarray, arguments: list[int], specials: int) -> dict[int, np.ndarray]:
+    """Beyond the paper: for every argument that is a word of the text the mean of the bindings where it stands.
+
+    `arguments` has for every word the argument that it is; below `specials`, it is none.
+    """
+    found: dict[int, np.ndarray] = {}
+    for argument in arguments:
+        if argument < specials:
+            continue
+        places = [t for t in range(len(arguments)) if arguments[t] == argument]
+        total = np.zeros(bindings.shape[1])
+        for t in places:
+            for k in range(len(total)):
+                total[k] += bindings[t, k]
+        found[argument] = total / len(places)
+    return found
+
+
+def ground(w: Weights, state: np.ndarray, means: dict[int, np.ndarray], logits: np.ndarray) -> np.ndarray:
+    """l_a_i of a grounded argument: its learned part and q_i . k, with q_i = Q_i H and k = K_n of its mean binding."""
+    result = np.array(logits)
+    for i in range(len(logits)):
+        query = affine(w["Q_n"][i], state)
+        for argument, mean in means.items():
+            key = affine(w["K_n"], mean)
+            for k in range(len(key)):
+                result[i, argument] += query[k] * key[k]
+    return result
+
+
 def cross_entropy(logits: np.ndarray, target: int) -> float:
     top = max(logits)
     return math.log(sum(math.exp(value - top) for value in logits)) - (logits[target] - top)
@@ -134,18 +174,31 @@ def decode(
     tuples: list[list[int]],
     start: int,
     sizes: tuple[int, int, int],
+    means: dict[int, np.ndarray] | None = None,
+    seen: np.ndarray | None = None,
 ) -> dict[str, np.ndarray | float]:
-    """The decoder with teacher forcing: H, attention, r', logits of every tuple, and the loss of the whole program."""
+    """The decoder with teacher forcing: H, attention, r', logits of every tuple, and the loss of the whole program.
+
+    `means` are the mean bindings of the text's arguments where these are grounded; `seen` are the bindings that
+    attention sees where these are not the summed ones.
+    """
+    seen = bindings if seen is None else seen
     state, cell = reason(layers, summarise(bindings))
     found: dict[str, list[np.ndarray]] = {"H": [], "attention": [], "r'": [], "l_r": [], "l_a": []}
     loss = 0.0
     previous = [start] * len(tuples[0])
     for current in tuples:
         relation, *arguments = previous
-        word = np.concatenate([w["E_rel"][relation], *(w["E_arg"][argument] for argument in arguments)])
+        vectors = [
+            w["E_arg"][argument] + (affine(w["P_n"], means[argument]) if means and argument in means else 0)
+            for argument in arguments
+        ]
+        word = np.concatenate([w["E_rel"][relation], *vectors])
         h, cell = lstm(w, "", word, state, cell)
-        state, shares = attend(w, h, bindings)
+        state, shares = attend(w, h, seen)
         unbound = unbind(w, state, sizes)
+        if means:
+            unbound["l_a"] = ground(w, state, means, unbound["l_a"])
         for name, value in zip(found, (state, shares, unbound["r'"], unbound["l_r"], unbound["l_a"])):
             found[name].append(value)
         loss += cross_entropy(unbound["l_r"], current[0])

@@ -12,7 +12,7 @@ from tpn2f.codec import MARKS, Codec, Weighted, batch_order, distinct
 from tpn2f.domain import Example, Problem, load_domain
 from tpn2f.errors import DataError
 from tpn2f.program import Program
-from tpn2f.vocabulary import END, NONE, PAD
+from tpn2f.vocabulary import END, NONE, PAD, SPECIALS
 
 
 def example(text: str, program: str) -> Example:
@@ -171,3 +171,12 @@ def test_marks_are_left_out_about_as_often_as_asked_and_nothing_else_changes():
         assert [word for word in heard if word.isalpha()] == [word for word in words if word.isalpha()]
         kept += sum(word in MARKS for word in heard)
     assert abs(kept / 3000 - 0.6) < 0.03
+
+
+def test_a_word_is_the_argument_of_the_same_name():
+    codec = Codec.build([example("add n0 to a", "add(n0, a)"), example("n1 and more", "add(n1, const_2)")])
+    table = codec.argument_of_word()
+    assert len(table) == len(codec.words)
+    named = {codec.words[word]: codec.arguments[argument] for word, argument in enumerate(table) if argument != PAD}
+    assert named == {"n0": "n0", "n1": "n1", "a": "a"}
+    assert table[: len(SPECIALS)] == [PAD] * len(SPECIALS)

@@ -31,6 +31,10 @@ CONFIGS = {
     "lstm2tp, sum": replace(SIZES, encoder="lstm", summary="sum", bidirectional=True, d_hidden=6),
     "tp2lstm": replace(SIZES, decoder="lstm"),
     "lstm2lstm": replace(SIZES, encoder="lstm", decoder="lstm", summary="last", bidirectional=True, d_hidden=6),
+    "grounded": replace(SIZES, grounded=True, d_grounded=5, bidirectional=True),
+    "sharp": replace(SIZES, normalised=True, sharpness=4.0, attention="general", grounded=True, d_grounded=5),
+    "sharp, lstm2tp": replace(SIZES, encoder="lstm", normalised=True, sharpness=4.0, bidirectional=True, d_hidden=6),
+    "grounded, lstm2lstm": replace(SIZES, encoder="lstm", decoder="lstm", d_hidden=6, grounded=True, d_grounded=5),
 }
 
 
@@ -56,7 +60,7 @@ def codec(examples):
 def make(config: ModelConfig, codec: Codec) -> Model:
     torch.manual_seed(3)
     sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    model = build_model(config, *sizes).eval()
+    model = build_model(config, *sizes, codec.argument_of_word()).eval()
     # Fresh weights are so small that a wrong equation could hide.
     with torch.no_grad():
         for parameter in model.parameters():
@@ -81,7 +85,7 @@ class Exported:
 
     def advance(self, previous, state) -> dict[str, np.ndarray]:
         names = [output.name for output in self.step.get_outputs()]
-        given = {name: state[name] for name in ("hidden", "cell", "mask", "fillers", "roles")}
+        given = {value.name: state[value.name] for value in self.step.get_inputs() if value.name != "previous"}
         return dict(zip(names, self.step.run(None, {"previous": np.asarray(previous), **given})))
 
 
@@ -125,10 +129,12 @@ def test_the_graphs_equal_the_model(name, codec, examples, tmp_path):
             found = {**found, "hidden": got["next_hidden"], "cell": got["next_cell"]}
 
 
-def test_a_program_without_torch_finds_the_same_tuples(codec, examples, tmp_path):
-    model = make(CONFIGS["two directions"], codec)
+@pytest.mark.parametrize("name", ["two directions", "grounded"])
+def test_a_program_without_torch_finds_the_same_tuples(name, codec, examples, tmp_path):
+    model = make(CONFIGS[name], codec)
     export_model(model, codec, tmp_path)
     symbols = json.loads((tmp_path / "symbols.json").read_text())
+    assert sorted(symbols["grounded"]) == (["n0", "n1", "n2"] if name == "grounded" else [])
     exported = Exported(tmp_path)
     for example in examples:
         (wanted,) = greedy(model, codec, [example.problem], longest=4)

@@ -26,12 +26,15 @@ SMALL = ModelConfig(
     d_hidden=8,
 )
 N_WORDS, N_RELATIONS, N_ARGUMENTS = 30, 9, 12
+# Some arguments are also words: each stands in some texts of a batch, once or more, and not in others.
+NAMES = {19: 7, 20: 11, 13: 8, 26: 10, 5: 4, 24: 9}
+ARGUMENT_OF_WORD = [NAMES.get(word, PAD) for word in range(N_WORDS)]
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
 
 
 def make(config: ModelConfig, n_positions: int = 2, factor: float = 3.0):
     torch.manual_seed(0)
-    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions)
+    model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions, ARGUMENT_OF_WORD)
     # Away from the nearly linear start, so that a wrong equation shows.
     with torch.no_grad():
         for parameter in model.parameters():
@@ -55,10 +58,17 @@ def make_batch(n_positions: int = 2, seed: int = 0, word_counts=(5, 1, 9, 3), tu
 
 
 BEYOND = {"bidirectional": True, "biases": True, "attention": "general"}
+GROUNDED = {"grounded": True, "d_grounded": 5}
+LOOKING = {"normalised": True, "sharpness": 3.0, "attention_guide": 0.5}
 FAMILY = [
     pytest.param(replace(SMALL, **overrides, **more), id=name + suffix)
     for name, overrides in systems.items()
-    for suffix, more in (("", {}), ("-beyond-the-paper", BEYOND))
+    for suffix, more in (
+        ("", {}),
+        ("-beyond-the-paper", BEYOND),
+        ("-grounded", GROUNDED),
+        ("-all-beyond-the-paper", BEYOND | GROUNDED | LOOKING),
+    )
 ]
 
 
@@ -93,6 +103,13 @@ def paper_weights(model) -> tuple[oracle.Weights, list[tuple[np.ndarray, np.ndar
         "E_rel": decoder.relation_embedding.weight,
         "E_arg": decoder.argument_embedding.weight,
     }
+    if decoder.grounding is not None:
+        queries = decoder.grounding.query.weight.unflatten(0, (model.n_positions, -1))
+        named |= {"K_n": decoder.grounding.key.weight, "P_n": decoder.grounding.feedback.weight, "Q_n": queries}
+    if decoder.lstm.query is not None:
+        named["Q"] = decoder.lstm.query
+    if decoder.lstm.sharpness is not None:
+        named["sharpness"] = decoder.lstm.sharpness
     w |= {name: value.detach().numpy() for name, value in named.items()}
     layers = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in decoder.reasoning.layers]
     return w, layers
@@ -102,11 +119,16 @@ def assert_near(found: torch.Tensor, expected, tolerance: float = 1e-10) -> None
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=0, atol=tolerance)
 
 
+@pytest.mark.parametrize(
+    "beyond",
+    [{}, GROUNDED, {"attention": "general", "sharpness": 2.0}, GROUNDED | {"normalised": True, "attention": "general"}],
+    ids=["paper", "grounded", "sharp", "grounded-normalised"],
+)
 @pytest.mark.parametrize("kernel", ["reference", "fused"])
 @pytest.mark.parametrize(("n_positions", "layers"), [(1, 1), (2, 1), (3, 2), (2, 3)])
-def test_the_model_is_the_paper(kernel, n_positions, layers):
-    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix."""
-    model = make(replace(SMALL, kernel=kernel, reasoning_layers=layers), n_positions).double()
+def test_the_model_is_the_paper(kernel, n_positions, layers, beyond):
+    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix, and what is beyond."""
+    model = make(replace(SMALL, kernel=kernel, reasoning_layers=layers, **beyond), n_positions).double()
     words, word_counts, tuples, tuple_counts = make_batch(n_positions)
     w, mlp = paper_weights(model)
     encoding = model.encode(words, word_counts)
@@ -125,14 +147,18 @@ def test_the_model_is_the_paper(kernel, n_positions, layers):
             (encoding.roles, "r"),
         ):
             assert_near(found[row, 0, :n], read[name])
+        seen = oracle.of_length_one(read["T"]) if model.config.normalised else read["T"]
         bindings = bind(encoding.context_fillers, encoding.context_roles)
-        assert_near(bindings[row, 0, :n].flatten(1), read["T"])
+        assert_near(bindings[row, 0, :n].flatten(1), seen)
         assert_near(encoding.summary[row], oracle.summarise(read["T"]))
         state, cell = model.decoder.reasoning(encoding.summary[row : row + 1])
         expected_state, expected_cell = oracle.reason(mlp, oracle.summarise(read["T"]))
         assert_near(state[0], expected_state)
         assert_near(cell[0], expected_cell)
-        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes)
+        means = None
+        if model.config.grounded:
+            means = oracle.mean_bindings(seen, [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
+        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means, seen)
         for found, name in (
             (decoded.hidden.flatten(2)[row, :m], "H"),
             (decoded.attention[row, :m, :n], "attention"),
@@ -206,6 +232,90 @@ def test_the_symbol_machine_gives_the_probability_of_the_loss(config):
             found[rows] -= scores.gather(1, chosen.unsqueeze(1)).squeeze(1)
             state = model.feed(state, chosen)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", systems)
+def test_only_arguments_that_stand_in_the_text_are_grounded(name):
+    """Two models of equal weights, one of them grounded: their scores differ for the names of a text, else nowhere."""
+    config = replace(SMALL, **systems[name])
+    plain, grounded = make(config), make(replace(config, **GROUNDED))
+    words, word_counts, _, _ = make_batch()
+    encoding = grounded.encode(words, word_counts)
+    assert encoding.arguments is not None
+    state = grounded.start(encoding)
+    found = grounded.decoder.grounding.scores(state.hidden, state.grounded.keys, state.grounded.name_of)
+    for row, count in enumerate(word_counts.tolist()):
+        standing = {NAMES[word] for word in words[row, :count].tolist() if word in NAMES}
+        assert set(found[row].any(0).nonzero().squeeze(1).tolist()) == standing
+        same = slice(row, row + 1), slice(0, count)
+        other = plain.start(plain.encode(words[same], word_counts[same[0]]))
+        torch.testing.assert_close(other.hidden, state.hidden[same[0]])
+
+
+@pytest.mark.parametrize("name", systems)
+def test_a_text_without_names_is_read_as_without_grounding(name):
+    config = replace(SMALL, **systems[name])
+    words, word_counts, tuples, tuple_counts = make_batch()
+    silent = words.masked_fill(torch.isin(words, torch.tensor(list(NAMES))), NONE)
+    batch = silent, word_counts, tuples, tuple_counts
+    plain, grounded = make(config).loss(*batch), make(replace(config, **GROUNDED)).loss(*batch)
+    torch.testing.assert_close(grounded.per_example, plain.per_example)
+    grounded.value.backward()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [((), "argument_of_word has 0 entries; expected one per word, 30"), ([12] * N_WORDS, "expected 0 to 11")],
+)
+def test_a_grounded_model_must_know_which_words_are_arguments(table, message):
+    with pytest.raises(ValueError, match=message):
+        build_model(replace(SMALL, **GROUNDED), N_WORDS, N_RELATIONS, N_ARGUMENTS, 2, table)
+
+
+@pytest.mark.parametrize("encoder", ["tpr", "lstm"])
+def test_attention_may_see_bindings_of_length_one(encoder):
+    """The summary keeps their lengths; padding stays zero."""
+    config = replace(SMALL, encoder=encoder, bidirectional=True)
+    words, word_counts, _, _ = make_batch()
+    plain, unit = (make(replace(config, normalised=on)).encode(words, word_counts) for on in (False, True))
+    assert torch.equal(plain.summary, unit.summary)
+    lengths = bind(unit.context_fillers, unit.context_roles).flatten(3).norm(dim=3)
+    torch.testing.assert_close(lengths, unit.mask.unsqueeze(1).expand_as(lengths).float())
+    directions = torch.cosine_similarity(plain.context_fillers, unit.context_fillers, dim=3)
+    torch.testing.assert_close(directions, lengths)
+
+
+@pytest.mark.parametrize("name", systems)
+def test_sharpness_is_a_factor_on_the_scores_of_attention(name):
+    config = replace(SMALL, **systems[name], attention="general")
+    batch = make_batch()
+    expected, sharp = make(config).double(), make(replace(config, sharpness=2.5)).double()
+    with torch.no_grad():
+        sharp.decoder.lstm.sharpness.fill_(4.0)
+        expected.decoder.lstm.query.mul_(4.0)
+    torch.testing.assert_close(sharp.loss(*batch).per_example, expected.loss(*batch).per_example)
+
+
+@pytest.mark.parametrize("decoder", ["tpr", "lstm"])
+def test_the_guide_is_the_cross_entropy_of_attention_and_arguments(decoder):
+    """Against loops; it is part of the target and not of the report."""
+    config = replace(SMALL, decoder=decoder)
+    batch = words, word_counts, tuples, tuple_counts = make_batch()
+    plain, guided = make(config), make(replace(config, attention_guide=0.5))
+    attention, written = plain.decoder.attend(plain.encode(words, word_counts), tuples, tuple_counts)
+    total, counted = 0.0, 0
+    for row in range(len(words)):
+        standing = [ARGUMENT_OF_WORD[word] for word in words[row].tolist()]
+        for step in range(written.shape[1]):
+            names = [name for name in written[row, step].tolist() if name != PAD and name in standing]
+            for name in names:
+                share = sum(attention[row, step, place] for place, one in enumerate(standing) if one == name)
+                total -= float(share.detach().log()) / len(names)
+                counted += 1
+    assert counted > 3
+    one, other = plain.loss(*batch), guided.loss(*batch)
+    assert (other.value - one.value).item() == pytest.approx(0.5 * total / len(words), rel=1e-4)
+    torch.testing.assert_close(other.per_example, one.per_example)
 
 
 def test_a_copy_has_weights_of_its_own():
@@ -374,6 +484,8 @@ def test_the_paper_has_this_many_parameters():
         ("d_filler", 0, "d_filler is 0; expected at least 1"),
         ("dropout_words", 1.0, "dropout_words is 1.0; expected from 0 to below 1"),
         ("temperature", 0.0, "temperature is 0.0; expected above 0"),
+        ("sharpness", 0.0, "sharpness is 0.0; expected above 0"),
+        ("attention_guide", -1.0, "attention_guide is -1.0; expected at least 0"),
     ],
 )
 def test_impossible_sizes_are_refused(name, value, message):

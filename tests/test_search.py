@@ -31,17 +31,21 @@ TINY = ModelConfig(
 )
 
 
+SYSTEMS = {**systems, **{f"grounded {name}": {**systems[name], "grounded": True} for name in ("tpn2f", "lstm2lstm")}}
+
+
 def make_model(codec: Codec, system: str = "tpn2f", seed: int = 0):
     torch.manual_seed(seed)
-    config = replace(TINY, **systems[system])
-    model = build_model(config, len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
+    config = replace(TINY, **SYSTEMS[system])
+    sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
+    model = build_model(config, *sizes, codec.argument_of_word())
     for parameter in model.parameters():
         parameter.data.uniform_(-1, 1)  # far from uniform outputs, so that choices differ
     return model.eval()
 
 
 def masks(domain: Domain, codec: Codec, system: str = "tpn2f", longest: int = 6, typed: bool = False) -> Masks:
-    return make_grammar(domain, codec, systems[system].get("decoder", "tpr") == "tpr", longest, typed)
+    return make_grammar(domain, codec, SYSTEMS[system].get("decoder", "tpr") == "tpr", longest, typed)
 
 
 def assert_well_formed(program: Program | None, domain: Domain, problem: Problem) -> None:
@@ -58,7 +62,7 @@ def assert_well_formed(program: Program | None, domain: Domain, problem: Problem
             assert "any" in (given, expected) or given == expected, (step, argument, given, expected)
 
 
-# The masks know the decoder only.
+# The masks know the decoder only, and half of the models are grounded.
 @pytest.mark.parametrize("system", ["tpn2f", "lstm2lstm"])
 @pytest.mark.parametrize(
     ("name", "typed"), [("arithmetic", False), ("mathqa", False), ("algolisp", False), ("algolisp", True)]
@@ -71,7 +75,7 @@ def test_an_untrained_model_writes_only_well_formed_programs(name, typed, system
     names = [domain.names(problem) for problem in problems]
     grammar = masks(domain, codec, system, 6 if not typed else 4, typed)
     for seed in range(3 if not typed else 2):
-        model = make_model(codec, system, seed)
+        model = make_model(codec, f"grounded {system}" if seed % 2 else system, seed)
         for problem, candidate in zip(problems, greedy(model, codec, problems, grammar, names)):
             assert_well_formed(candidate.program, domain, problem)
         for problem, candidates in zip(problems, beam(model, codec, problems, 4, grammar, names)):
@@ -83,7 +87,7 @@ def test_an_untrained_model_writes_only_well_formed_programs(name, typed, system
                     assert infer(candidate.program.to_tree(), problem.bindings) == problem.result
 
 
-@pytest.mark.parametrize("system", systems)
+@pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("masked", [True, False])
 def test_a_beam_of_one_is_greedy(system, masked):
     domain = load_domain("arithmetic")

@@ -1,5 +1,7 @@
 """The solver: text in, worked solution out, honest about what it does not know."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -30,15 +32,21 @@ def solver() -> Solver:
 
 
 def checkpoint(solver: Solver) -> Checkpoint:
-    state, texts = setting(CONFIG, solver.codec)
+    state, texts = setting(replace(CONFIG, model=solver.model.config), solver.codec)
     return Checkpoint({"model": solver.model.state_dict()}, state, texts)
 
 
-def test_a_saved_solver_answers_as_before(solver, tmp_path):
+@pytest.mark.parametrize("grounded", [False, True])
+def test_a_saved_solver_answers_as_before(solver, tmp_path, grounded):
+    if grounded:
+        config = replace(CONFIG, model=replace(MODEL, grounded=True))
+        solver = Solver(solver.domain, solver.codec, make_model(config, solver.codec).eval())
     write_checkpoint(tmp_path / "best", checkpoint(solver))
     again = Solver.load(tmp_path / "best")
+    assert again.model.config.grounded == grounded
     problems = [example.problem for example in list(solver.domain.examples("dev"))[:20]]
     assert again.predict(problems) == solver.predict(problems)
+    assert again.predict(problems, width=3) == solver.predict(problems, width=3)
 
 
 def test_answers_come_in_the_order_of_the_questions(solver):

@@ -84,6 +84,11 @@ class Codec:
         """The joint symbol of an argument id."""
         return len(self.relations) + argument
 
+    def argument_of_word(self) -> list[int]:
+        """For every word the id of the argument that is the same token, such as n0; PAD for a word that is none."""
+        names = {token: self.arguments.id(token) for token in self.arguments}
+        return [PAD] * len(SPECIALS) + [names.get(token, PAD) for token in self.words]
+
     def encode_words(self, problem: Problem) -> list[int]:
         """Word ids. An empty text is one unknown word, so that every problem has a length."""
         return self.words.ids(problem.words) or [NONE]

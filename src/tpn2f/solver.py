@@ -303,7 +303,8 @@ def bundled_model(domain: str | None = None) -> str:
 
 def make_model(config: Config, codec: Codec) -> Model:
     """A fresh model of the right sizes."""
-    return build_model(config.model, len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
+    sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
+    return build_model(config.model, *sizes, codec.argument_of_word())
 
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:

@@ -16,8 +16,11 @@ from torch.nn import functional as F
 
 from tpn2f.kernels import AttentionScan, load_kernels
 from tpn2f.kernels.reference import Attended, attention_step
-from tpn2f.model.config import ModelConfig
+from tpn2f.model.config import PAD, ModelConfig
 from tpn2f.model.encoder import Encoding
+
+LEAST_SHARE = 1e-6
+"""A share of attention below this costs no more: its logarithm would lead to infinity."""
 
 
 class Reasoning(nn.Module):
@@ -61,6 +64,7 @@ class AttentionLSTM(nn.Module):
         self.context = nn.Parameter(_uniform(d, d_context, bound=d_context))
         self.query = nn.Parameter(_uniform(d, d_context, bound=d)) if config.attention == "general" else None
         self.output = nn.Parameter(_uniform(d, 2 * d, bound=2 * d))
+        self.sharpness = None if config.sharpness is None else nn.Parameter(torch.tensor(config.sharpness))
 
     def scan(
         self,
@@ -88,7 +92,24 @@ class AttentionLSTM(nn.Module):
         return attention_step(given, hidden, cell, *_context(encoding), self.recurrent, *self._projections())
 
     def _projections(self) -> tuple[Tensor, Tensor, Tensor, bool]:
-        return (self.context if self.query is None else self.query, self.context, self.output, self.squash)
+        query = self.context if self.query is None else self.query
+        return (query if self.sharpness is None else self.sharpness * query, self.context, self.output, self.squash)
+
+
+def guide(
+    attention: Float[Tensor, "batch steps words"],
+    arguments: Int[Tensor, "batch words"],
+    written: Int[Tensor, "batch steps positions"],
+) -> Float[Tensor, "batch"]:
+    """How little attention every step pays to the arguments that it writes: the sum over steps of a cross-entropy.
+
+    Of a step it is the mean over its arguments that stand in the text; of a step without such arguments nothing.
+    """
+    places = (arguments[:, None, None] == written.unsqueeze(-1)) & (arguments != PAD)[:, None, None]
+    shares = (attention.unsqueeze(2) * places).sum(-1)
+    standing = places.any(-1)
+    costs = -shares.masked_fill(~standing, 1.0).clamp(min=LEAST_SHARE).log()
+    return (costs.sum(2) / standing.sum(2).clamp(min=1)).sum(1)
 
 
 def _context(encoding: Encoding) -> tuple[Tensor, Tensor, Tensor]:

@@ -15,10 +15,11 @@ from torch.nn import functional as F
 
 from tpn2f.kernels import load_kernels
 from tpn2f.kernels.reference import within
-from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
 from tpn2f.model.decoder import cross_entropies, select_encoding
 from tpn2f.model.encoder import Encoding, embedding, mirrored, reorder
+from tpn2f.model.grounding import Grounded, Grounding
 
 
 class LSTMEncoder(nn.Module):
@@ -34,7 +35,7 @@ class LSTMEncoder(nn.Module):
                     bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
         self.kernel = config.kernel
         self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
-        self.summary = config.summary
+        self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         # A word is embedded and projected once a batch, however often it occurs.
@@ -50,7 +51,7 @@ class LSTMEncoder(nn.Module):
         last = [states[rows, end] for states, end in zip(ways, (word_counts - 1, torch.zeros_like(word_counts)))]
         states = F.dropout(torch.cat(ways, dim=2), self.dropout_context, self.training)
         summary = states.sum(1) if self.summary == "sum" else torch.cat(last, dim=1)
-        fillers = states.unsqueeze(1)
+        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
         return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
 
     def _read(self, embedded: Tensor, index: Tensor, counts: Tensor, way: str = "") -> Tensor:
@@ -76,7 +77,10 @@ class FlatState:
     attention: Float[Tensor, "rows words"]
     scores: Float[Tensor, "rows n_symbols"]
     """Log-probabilities of the next symbol."""
-    table: Float[Tensor, "n_symbols d_gates"]
+    table: Float[Tensor, "types d_gates"]
+    """The projected symbols, the same for all rows."""
+    grounded: Grounded | None = None
+    """The arguments that stand in the texts, with rows of their own in the table."""
 
     @property
     def slot(self) -> None:
@@ -92,6 +96,7 @@ class FlatState:
             self.attention[rows],
             self.scores[rows],
             self.table,
+            self.grounded and self.grounded.select(rows),
         )
 
 
@@ -100,11 +105,13 @@ class FlatDecoder(nn.Module):
 
     def __init__(self, config: ModelConfig, n_relations: int, n_arguments: int) -> None:
         super().__init__()
-        self.config, self.n_relations = config, n_relations
+        self.config, self.n_relations, self.n_symbols = config, n_relations, n_relations + n_arguments
         self.reasoning = Reasoning(config)
         self.symbol_embedding = embedding(n_relations + n_arguments, config.d_symbol, config.embedding_scale)
         self.lstm = AttentionLSTM(config, config.d_symbol)
         self.output = nn.Linear(config.d_state, n_relations + n_arguments, bias=config.biases)
+        # A flat decoder does not know positions.
+        self.grounding = Grounding(config, n_arguments, n_positions=1) if config.grounded else None
 
     def negative_log_likelihood(
         self,
@@ -112,27 +119,74 @@ class FlatDecoder(nn.Module):
         tuples: Int[Tensor, "batch tuples slots"],
         tuple_counts: Int[Tensor, "batch"],
     ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
-        """The sum over symbols of their cross-entropies: with label smoothing, and as it is."""
+        """The sum over symbols of their cross-entropies: with label smoothing and guided attention, and as it is."""
         symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
+        grounded = self.grounding and self.grounding.look(encoding)
+        scanned, attention = self._recur(encoding, symbols, counts, grounded)
+        real = within(counts, symbols.shape[1])
+        rows = real.nonzero()[:, 0]
+        names = grounded and (grounded.keys, grounded.name_of[rows])
+        logits = self._logits(F.dropout(scanned[real], self.config.dropout_hidden, self.training), names)
+        target, as_is = cross_entropies(logits, symbols[real], self.config.label_smoothing)
+        nothing = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
+        smoothed, plain = nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
+        if self.config.attention_guide and encoding.arguments is not None:
+            written = self._arguments(symbols).unsqueeze(-1)
+            smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, written)
+        return smoothed, plain
+
+    def attend(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch steps words"], Int[Tensor, "batch steps positions"]]:
+        """What every symbol of known programs attends to, and the argument that it is; PAD for a relation."""
+        symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
+        grounded = self.grounding and self.grounding.look(encoding)
+        _, attention = self._recur(encoding, symbols, counts, grounded)
+        return attention, self._arguments(symbols).unsqueeze(-1)
+
+    def _recur(
+        self, encoding: Encoding, symbols: Tensor, counts: Tensor, grounded: Grounded | None
+    ) -> tuple[Tensor, Tensor]:
         index = torch.cat([torch.full_like(symbols[:, :1], START), symbols[:, :-1]], dim=1)
         hidden, cell = self.reasoning(encoding.summary)
-        scanned, _ = self.lstm.scan(self._table(), index.unsqueeze(-1), counts, hidden, cell, encoding)
-        real = within(counts, symbols.shape[1])
-        logits = self.output(F.dropout(scanned[real], self.config.dropout_hidden, self.training))
-        target, as_is = cross_entropies(logits, symbols[real], self.config.label_smoothing)
-        rows = real.nonzero()[:, 0]
-        nothing = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
-        return nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
+        index = self._table_rows(index, grounded).unsqueeze(-1)
+        return self.lstm.scan(self._table(grounded), index, counts, hidden, cell, encoding)
 
-    def _table(self) -> Tensor:
+    def _arguments(self, symbols: Tensor) -> Tensor:
+        """The arguments that joint symbols are; PAD, which is never written, for relations."""
+        return (symbols - self.n_relations).clamp(min=PAD)
+
+    def _logits(self, hidden: Tensor, names: tuple[Tensor, Tensor] | None) -> Tensor:
+        """Of the joint symbols. `names` are the keys of grounded arguments, and for every state those of its text."""
+        logits = self.output(hidden)
+        if self.grounding is None or names is None:
+            return logits
+        relations, arguments = logits.split([self.n_relations, self.grounding.n_arguments], dim=-1)
+        return torch.cat([relations, arguments + self.grounding.scores(hidden, *names).squeeze(-2)], dim=-1)
+
+    def _table(self, grounded: Grounded | None = None) -> Tensor:
+        """U e(symbol) + b for every symbol; grounded arguments have rows of their own behind all others."""
         symbols = F.dropout(self.symbol_embedding.weight, self.config.dropout_symbols, self.training)
+        if grounded is not None:
+            symbols = torch.cat([symbols, symbols[self.n_relations + grounded.argument_of] + grounded.embeddings])
         return F.linear(symbols, self.lstm.input, self.lstm.bias)
+
+    def _table_rows(self, symbols: Int[Tensor, "rows steps"], grounded: Grounded | None) -> Int[Tensor, "rows steps"]:
+        """Where the table has joint symbols."""
+        if grounded is None:
+            return symbols
+        names = grounded.names(self._arguments(symbols))
+        return torch.where(names > 0, self.n_symbols + names - 1, symbols)
 
     def start(self, encoding: Encoding) -> FlatState:
         """Before the first symbol."""
         hidden, cell = self.reasoning(encoding.summary)
         before = torch.full((len(hidden),), START, device=hidden.device)
-        return self._next(encoding, hidden, cell, before, self._table())
+        grounded = self.grounding and self.grounding.look(encoding)
+        return self._next(encoding, hidden, cell, before, self._table(grounded), grounded)
 
     def log_probabilities(self, state: FlatState) -> Float[Tensor, "rows n_symbols"]:
         """Of the joint symbols."""
@@ -140,11 +194,21 @@ class FlatDecoder(nn.Module):
 
     def feed(self, state: FlatState, symbols: Int[Tensor, "rows"]) -> FlatState:
         """The state after the chosen joint symbols."""
-        return self._next(state.encoding, state.hidden, state.cell, symbols, state.table)
+        chosen = self._table_rows(symbols.unsqueeze(1), state.grounded)[:, 0]
+        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
 
-    def _next(self, encoding: Encoding, hidden: Tensor, cell: Tensor, chosen: Tensor, table: Tensor) -> FlatState:
+    def _next(
+        self,
+        encoding: Encoding,
+        hidden: Tensor,
+        cell: Tensor,
+        chosen: Tensor,
+        table: Tensor,
+        grounded: Grounded | None,
+    ) -> FlatState:
         hidden, cell, attention = self.lstm.step(table[chosen], hidden, cell, encoding)
-        return FlatState(encoding, hidden, cell, attention, self.output(hidden).log_softmax(-1), table)
+        logits = self._logits(hidden, grounded and (grounded.keys, grounded.name_of))
+        return FlatState(encoding, hidden, cell, attention, logits.log_softmax(-1), table, grounded)
 
 
 def flatten(

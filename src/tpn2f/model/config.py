@@ -60,6 +60,17 @@ class ModelConfig:
     d_hidden: int = 100
 
     # Beyond the paper.
+    grounded: bool = False
+    """An argument that is also a word of the text, such as n0, is scored and fed back by the bindings where it stands,
+    beside its learned score and embedding; see `grounding.py`."""
+    d_grounded: int = 64
+    """Width of the product of query and key that scores a grounded argument."""
+    normalised: bool = False
+    """Attention and grounding see bindings of length 1: a word that selects softly has a short one, and no voice."""
+    sharpness: float | None = None
+    """A learned factor on the scores of attention, and where it starts; None for none."""
+    attention_guide: float = 0.0
+    """A part of the training loss: how little attention a tuple pays to its own arguments, where the text has them."""
     bidirectional: bool = False
     """A second encoder reads from right to left; the bindings of a word are concatenated."""
     biases: bool = False
@@ -101,9 +112,18 @@ class ModelConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected from 0 to below 1")
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature}; expected above 0")
+        if self.sharpness is not None and not self.sharpness > 0:
+            raise ValueError(f"sharpness is {self.sharpness}; expected above 0")
+        if not self.attention_guide >= 0:
+            raise ValueError(f"attention_guide is {self.attention_guide}; expected at least 0")
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(known)}")
+
+    @property
+    def knows_names(self) -> bool:
+        """Whether the model must know which words are arguments."""
+        return self.grounded or self.attention_guide > 0
 
     @property
     def d_binding(self) -> int:
@@ -138,6 +158,7 @@ _SIZES = (
     "d_position",
     "d_symbol",
     "d_hidden",
+    "d_grounded",
 )
 _RATES = (
     "dropout_words",

@@ -16,9 +16,10 @@ from torch.nn import functional as F
 
 from tpn2f.kernels.precision import widened
 from tpn2f.kernels.reference import within
-from tpn2f.model.attention import AttentionLSTM, Reasoning
+from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import PAD, START, ModelConfig
 from tpn2f.model.encoder import Encoding, embedding
+from tpn2f.model.grounding import Grounded, Grounding
 from tpn2f.tpr import unbind_positions, unbind_relation
 
 
@@ -66,6 +67,8 @@ class TupleState:
     """Rows of `table` that were chosen so far in this tuple."""
     table: Float[Tensor, "types d_gates"]
     """The projected symbols of every slot, the same for all rows."""
+    grounded: Grounded | None = None
+    """The arguments that stand in the texts, with rows of their own in the table."""
 
     @property
     def slot(self) -> int:
@@ -84,6 +87,7 @@ class TupleState:
             self.relation_unbinding[rows],
             self.symbols[rows],
             self.table,
+            self.grounded and self.grounded.select(rows),
         )
 
 
@@ -119,15 +123,22 @@ class TupleDecoder(nn.Module):
         self.dual = nn.Linear(config.d_argument * config.d_relation, config.d_relation, bias=config.biases)
         self.relation_output = nn.Linear(config.d_relation, n_relations, bias=config.biases)
         self.argument_output = nn.Linear(config.d_argument, n_arguments, bias=config.biases)
+        self.grounding = Grounding(config, n_arguments, n_positions) if config.grounded else None
 
-    def unbind(self, hidden: Float[Tensor, "*batch d_tuple"]) -> Unbound:
-        """Two-step unbinding (equations 12 to 16) and the logits of its results (appendix A.2.3)."""
+    def unbind(self, hidden: Float[Tensor, "*batch d_tuple"], names: tuple[Tensor, Tensor] | None = None) -> Unbound:
+        """Two-step unbinding (equations 12 to 16) and the logits of its results (appendix A.2.3).
+
+        `names` are the keys of grounded arguments, and for every state the names of its text.
+        """
         config = self.config
         structure = hidden.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
         bindings = unbind_positions(structure, self.position_unbinding)
         relation = self.dual(bindings.sum(-3).flatten(-2))
         arguments = unbind_relation(bindings, relation)
-        return Unbound(self.relation_output(relation), self.argument_output(arguments), relation, arguments)
+        logits = self.argument_output(arguments)
+        if self.grounding is not None and names is not None:
+            logits = logits + self.grounding.scores(hidden, *names)
+        return Unbound(self.relation_output(relation), logits, relation, arguments)
 
     def decode(
         self,
@@ -136,8 +147,10 @@ class TupleDecoder(nn.Module):
         tuple_counts: Int[Tensor, "batch"],
     ) -> TupleLogits:
         """Predicts every tuple from the true ones before it."""
-        scanned, attention = self._recur(encoding, tuples, tuple_counts)
-        unbound = self.unbind(scanned)
+        grounded = self.grounding and self.grounding.look(encoding)
+        scanned, attention = self._recur(encoding, tuples, tuple_counts, grounded)
+        names = grounded and (grounded.keys, grounded.name_of.unsqueeze(1).expand(-1, tuples.shape[1], -1))
+        unbound = self.unbind(scanned, names)
         config = self.config
         structure = scanned.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
         return TupleLogits(unbound.relation, unbound.arguments, structure, unbound.relation_unbinding, attention)
@@ -150,12 +163,14 @@ class TupleDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
         """Equation 17 for every example: the sum over tuples of the cross-entropies of relation and all arguments.
 
-        Twice: as the target of training, with label smoothing, and as it is.
+        Twice: as the target of training, with label smoothing and the guide of attention, and as it is.
         """
-        scanned, _ = self._recur(encoding, tuples, tuple_counts)
+        grounded = self.grounding and self.grounding.look(encoding)
+        scanned, attention = self._recur(encoding, tuples, tuple_counts, grounded)
         real = within(tuple_counts, tuples.shape[1])
-        unbound = self.unbind(F.dropout(scanned[real], self.config.dropout_hidden, self.training))
         rows = real.nonzero()[:, 0]
+        names = grounded and (grounded.keys, grounded.name_of[rows])
+        unbound = self.unbind(F.dropout(scanned[real], self.config.dropout_hidden, self.training), names)
         relations, arguments = tuples[real][:, 0], tuples[real][:, 1:]
         smoothed = plain = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
         for logits, targets, owners in (
@@ -165,26 +180,55 @@ class TupleDecoder(nn.Module):
             target, as_is = cross_entropies(logits, targets, self.config.label_smoothing)
             smoothed = smoothed.index_add(0, owners, target)
             plain = plain.index_add(0, owners, as_is.detach())
+        if self.config.attention_guide and encoding.arguments is not None:
+            smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, tuples[..., 1:])
         return smoothed, plain
 
-    def _recur(self, encoding: Encoding, tuples: Tensor, tuple_counts: Tensor) -> tuple[Tensor, Tensor]:
-        start = torch.full_like(tuples[:, :1], START)
-        index = torch.cat([start, tuples[:, :-1]], dim=1) + self._offsets(tuples.device)
-        hidden, cell = self.reasoning(encoding.summary)
-        return self.lstm.scan(self._table(), index, tuple_counts, hidden, cell, encoding)
+    def attend(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch tuples words"], Int[Tensor, "batch tuples positions"]]:
+        """What every tuple of known programs attends to, and its arguments."""
+        grounded = self.grounding and self.grounding.look(encoding)
+        _, attention = self._recur(encoding, tuples, tuple_counts, grounded)
+        return attention, tuples[..., 1:]
 
-    def _table(self) -> Tensor:
+    def _recur(
+        self, encoding: Encoding, tuples: Tensor, tuple_counts: Tensor, grounded: Grounded | None
+    ) -> tuple[Tensor, Tensor]:
+        before = torch.cat([torch.full_like(tuples[:, :1], START), tuples[:, :-1]], dim=1)
+        index, written = before + self._offsets(tuples.device), None
+        if grounded is not None:
+            arguments, written = grounded.where_written(before[..., 1:], index[..., 1:], self._n_rows)
+            index = torch.cat([index[..., :1], arguments], dim=2)
+        hidden, cell = self.reasoning(encoding.summary)
+        return self.lstm.scan(self._table(grounded, written), index, tuple_counts, hidden, cell, encoding)
+
+    def _table(self, grounded: Grounded | None = None, written: Tensor | None = None) -> Tensor:
         """U_slot e(symbol) for every slot and symbol: relations first, then the arguments position by position.
 
         The bias is in the relation's part, which every tuple has once. U [e_rel ; e_arg1 ; ...] is a sum of such rows.
+        Names that were written, or all, have rows of their own behind all others, position by position too.
         """
         rate, training = self.config.dropout_symbols, self.training
         relations = F.dropout(self.relation_embedding.weight, rate, training)
         arguments = F.dropout(self.argument_embedding.weight, rate, training)
         first, *others = self.lstm.input.split(self.config.d_symbol, dim=1)
-        return torch.cat(
-            [F.linear(relations, first, self.lstm.bias), *(F.linear(arguments, weight) for weight in others)]
-        )
+        parts = [F.linear(relations, first, self.lstm.bias), *(F.linear(arguments, weight) for weight in others)]
+        if grounded is not None:
+            own = arguments[grounded.argument_of] + grounded.embeddings
+            parts += [
+                F.linear(own if written is None else own[written[written // len(own) == position] % len(own)], weight)
+                for position, weight in enumerate(others)
+            ]
+        return torch.cat(parts)
+
+    @property
+    def _n_rows(self) -> int:
+        """The rows of the table that are no text's own."""
+        return self.n_relations + self.n_positions * self.n_arguments
 
     def _offsets(self, device: torch.device) -> Tensor:
         """Where the rows of a slot's symbols start in the table."""
@@ -197,7 +241,9 @@ class TupleDecoder(nn.Module):
         """Before the first symbol."""
         hidden, cell = self.reasoning(encoding.summary)
         before = torch.full((len(hidden), 1 + self.n_positions), START, device=hidden.device)
-        return self._next(encoding, hidden, cell, before + self._offsets(hidden.device), self._table())
+        grounded = self.grounding and self.grounding.look(encoding)
+        rows = before + self._offsets(hidden.device)
+        return self._next(encoding, hidden, cell, rows, self._table(grounded), grounded)
 
     def log_probabilities(self, state: TupleState) -> Float[Tensor, "rows n_symbols"]:
         """Of the joint symbols at the state's slot; minus infinity for those that the slot cannot hold."""
@@ -211,15 +257,28 @@ class TupleDecoder(nn.Module):
     def feed(self, state: TupleState, symbols: Int[Tensor, "rows"]) -> TupleState:
         """The state after the chosen joint symbols; after the last slot the Tuple-LSTM makes its next step."""
         # An argument's row in the table is its joint symbol, moved by the earlier positions.
-        moved = symbols + max(0, state.slot - 1) * self.n_arguments
+        position = state.slot - 1
+        moved = symbols + max(0, position) * self.n_arguments
+        if state.grounded is not None and position >= 0:
+            names = state.grounded.names((symbols - self.n_relations).unsqueeze(1)).squeeze(1)
+            first = self._n_rows + position * len(state.grounded.argument_of)
+            moved = torch.where(names > 0, first + names - 1, moved)
         chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
         if chosen.shape[1] <= self.n_positions:
             return replace(state, symbols=chosen)
-        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table)
+        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
 
-    def _next(self, encoding: Encoding, hidden: Tensor, cell: Tensor, chosen: Tensor, table: Tensor) -> TupleState:
+    def _next(
+        self,
+        encoding: Encoding,
+        hidden: Tensor,
+        cell: Tensor,
+        chosen: Tensor,
+        table: Tensor,
+        grounded: Grounded | None,
+    ) -> TupleState:
         hidden, cell, attention = self.lstm.step(table[chosen].sum(1), hidden, cell, encoding)
-        unbound = self.unbind(hidden)
+        unbound = self.unbind(hidden, grounded and (grounded.keys, grounded.name_of))
         return TupleState(
             encoding,
             hidden,
@@ -230,6 +289,7 @@ class TupleDecoder(nn.Module):
             unbound.relation_unbinding,
             chosen[:, :0],
             table,
+            grounded,
         )
 
 

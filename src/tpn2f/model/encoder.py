@@ -40,6 +40,8 @@ class Encoding:
     fillers: Float[Tensor, "batch directions words d_filler"] | None = None
     """f of every word, before dropout."""
     roles: Float[Tensor, "batch directions words d_role"] | None = None
+    arguments: Int[Tensor, "batch words"] | None = None
+    """The argument that every word is; PAD where it is none. None where the model need not know."""
 
 
 class Reader(nn.Module):
@@ -110,7 +112,7 @@ class TPREncoder(nn.Module):
         self.embedding = embedding(n_words, config.d_word, config.embedding_scale)
         self.readers = nn.ModuleList([Reader(config) for _ in range(2 if config.bidirectional else 1)])
         self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
-        self.summary = config.summary
+        self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         # A word is embedded and projected once a batch, however often it occurs.
@@ -122,12 +124,15 @@ class TPREncoder(nn.Module):
             backward = self.readers[1](embedded, index.gather(1, mirror), word_counts)
             scans.append(TPRScan(*(reorder(values, mirror) for values in backward)))
         filler_scores, role_scores, fillers, roles = (torch.stack(values, dim=1) for values in zip(*scans))
-        context_fillers = F.dropout(fillers, self.dropout_context, self.training)
+        context_fillers, context_roles = F.dropout(fillers, self.dropout_context, self.training), roles
+        summary = self._summary(context_fillers, roles, word_counts)
+        if self.normalised:  # |f (x) r| = |f| |r|
+            context_fillers, context_roles = (F.normalize(part, dim=-1) for part in (context_fillers, context_roles))
         return Encoding(
             within(word_counts, words.shape[1]),
             context_fillers,
-            roles,
-            self._summary(context_fillers, roles, word_counts),
+            context_roles,
+            summary,
             filler_scores,
             role_scores,
             fillers,

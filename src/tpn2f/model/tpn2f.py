@@ -8,13 +8,16 @@ Joint symbols: relation r is symbol r, argument a is symbol n_relations + a.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tpn2f.model.baselines import FlatDecoder, FlatState, LSTMEncoder
-from tpn2f.model.config import ModelConfig
+from tpn2f.model.config import PAD, ModelConfig
 from tpn2f.model.decoder import TupleDecoder, TupleLogits, TupleState
 from tpn2f.model.encoder import Encoding, TPREncoder
 
@@ -34,7 +37,15 @@ class Loss(NamedTuple):
 class Model(nn.Module):
     """TP-N2F or one of its ablations."""
 
-    def __init__(self, config: ModelConfig, n_words: int, n_relations: int, n_arguments: int, n_positions: int) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        n_words: int,
+        n_relations: int,
+        n_arguments: int,
+        n_positions: int,
+        argument_of_word: Sequence[int] = (),
+    ) -> None:
         super().__init__()
         self.config = config
         self.n_words, self.n_relations = n_words, n_relations
@@ -46,6 +57,10 @@ class Model(nn.Module):
             self.decoder = TupleDecoder(config, n_relations, n_arguments, n_positions)
         else:
             self.decoder = FlatDecoder(config, n_relations, n_arguments)
+        # Comes from the vocabularies, so a checkpoint does not hold it.
+        self.argument_of_word: Tensor | None
+        known = torch.tensor(argument_of_word, dtype=torch.long) if config.knows_names else None
+        self.register_buffer("argument_of_word", known, persistent=False)
 
     @property
     def n_symbols(self) -> int:
@@ -54,7 +69,10 @@ class Model(nn.Module):
 
     def encode(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         """Bind: every word becomes a filler bound to a role."""
-        return self.encoder(words, word_counts)
+        encoding = self.encoder(words, word_counts)
+        if self.argument_of_word is None:
+            return encoding
+        return replace(encoding, arguments=self.argument_of_word[words].masked_fill(~encoding.mask, PAD))
 
     def loss(
         self,
