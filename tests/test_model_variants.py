@@ -11,6 +11,8 @@ import torch
 from tpn2f.codec import Codec
 from tpn2f.config import Config, DataConfig, TrainingConfig, load_config
 from tpn2f.domain import load_domain
+from tpn2f.errors import ConfigError
+from tpn2f.export import export_model
 from tpn2f.model import Model, ModelConfig, build_model, load_variant, variants
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer
@@ -70,6 +72,8 @@ def test_a_variant_trains_saves_and_solves_like_any_other_model(tmp_path: Path) 
     solver = Solver.load(tmp_path / "run")
     assert type(solver.model).__name__ == "GRUReader"
     assert solver.solve("What is the sum of 12 and 4?").program is not None
+    with pytest.raises(ConfigError, match="GRUReader cannot be exported"):
+        export_model(solver.model, solver.codec, tmp_path / "onnx")
 
 
 def test_the_setting_of_the_command_line_names_it() -> None:
