@@ -209,7 +209,8 @@ def groups(found: dict[str, Any]) -> list[str]:
         used = len(found[f"{kind}s"])
         parts.append(
             f"The model has {found[f'n_{kind}s']} {kind}s. Words select {used} of them with a weight above 0.1; the "
-            f"table has the largest {min(SHOWN, used)}. Typical words are frequent in the group and less frequent elsewhere."
+            f"table has the largest {min(SHOWN, used)}. Typical words are frequent in the group and "
+            "less frequent elsewhere."
         )
         parts.append(markdown(rows, "rrl"))
     return parts
