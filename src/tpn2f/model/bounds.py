@@ -30,8 +30,7 @@ def check_settings(settings: object) -> None:
         value = getattr(settings, name)
         if get_origin(hint) is Literal and value not in get_args(hint):
             raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(str, get_args(hint)))}")
-        # `Positive | None` holds its bounds one level deeper.
-        for bounds in (found for part in (hint, *get_args(hint)) for found in getattr(part, "__metadata__", ())):
+        for bounds in getattr(hint, "__metadata__", ()):
             if value is not None and not bounds.hold(value):
                 raise ValueError(f"{name} is {value}; expected {bounds.words}")
 
