@@ -86,9 +86,14 @@ def reason(layers: list[tuple[np.ndarray, np.ndarray]], summary: np.ndarray) -> 
 
 
 def attend(w: Weights, h: np.ndarray, bindings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Atten: d = score(h, C_T) by dot product, s = C_T softmax(d), H = K [h ; s], with C_T the projected bindings."""
+    """Atten: d = score(h, C_T) by dot product, s = C_T softmax(d), H = K [h ; s], with C_T the projected bindings.
+
+    Beyond the paper: Q in the place of C for the scores, and a factor on them.
+    """
     context = [affine(w["C"], binding) for binding in bindings]
-    scores = np.array([sum(h[k] * column[k] for k in range(len(h))) for column in context])
+    asked = [affine(w["Q"], binding) for binding in bindings] if "Q" in w else context
+    factor = float(w.get("sharpness", np.array(1.0)))
+    scores = np.array([factor * sum(h[k] * column[k] for k in range(len(h))) for column in asked])
     shares = softmax(scores)
     s = np.zeros(len(h))
     for share, column in zip(shares, context):
@@ -120,6 +125,11 @@ def unbind(w: Weights, flat: np.ndarray, sizes: tuple[int, int, int]) -> dict[st
         "l_r": affine(w["L_r"], relation),
         "l_a": np.stack([affine(w["L_a"], argument) for argument in arguments]),
     }
+
+
+def of_length_one(bindings: np.ndarray) -> np.ndarray:
+    """Beyond the paper: T / |T| for every word."""
+    return np.stack([binding / math.sqrt(sum(value * value for value in binding)) for binding in bindings])
 
 
 def mean_bindings(bindings: np.ndarray, arguments: list[int], specials: int) -> dict[int, np.ndarray]:
@@ -165,11 +175,14 @@ def decode(
     start: int,
     sizes: tuple[int, int, int],
     means: dict[int, np.ndarray] | None = None,
+    seen: np.ndarray | None = None,
 ) -> dict[str, np.ndarray | float]:
     """The decoder with teacher forcing: H, attention, r', logits of every tuple, and the loss of the whole program.
 
-    `means` are the mean bindings of the text's arguments where these are grounded.
+    `means` are the mean bindings of the text's arguments where these are grounded; `seen` are the bindings that
+    attention sees where these are not the summed ones.
     """
+    seen = bindings if seen is None else seen
     state, cell = reason(layers, summarise(bindings))
     found: dict[str, list[np.ndarray]] = {"H": [], "attention": [], "r'": [], "l_r": [], "l_a": []}
     loss = 0.0
@@ -182,7 +195,7 @@ def decode(
         ]
         word = np.concatenate([w["E_rel"][relation], *vectors])
         h, cell = lstm(w, "", word, state, cell)
-        state, shares = attend(w, h, bindings)
+        state, shares = attend(w, h, seen)
         unbound = unbind(w, state, sizes)
         if means:
             unbound["l_a"] = ground(w, state, means, unbound["l_a"])

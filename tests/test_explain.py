@@ -15,7 +15,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from conftest import unchecked
 from tpn2f.codec import Codec
-from tpn2f.domain import Problem, load_domain
+from tpn2f.domain import Example, Problem, load_domain
 from tpn2f.errors import DataError, N2FError
 from tpn2f.explain import (
     THRESHOLD,
@@ -23,6 +23,7 @@ from tpn2f.explain import (
     analyse,
     explain_question,
     group_words,
+    measure_attention,
     measure_tpr,
     relation_vectors,
 )
@@ -95,6 +96,34 @@ def test_a_question_is_explained_as_the_model_sees_it(solver):
             assert [number % n for number in numbers] == scores[0, :, place].argmax(-1).tolist()
             assert [number // n for number in numbers] == list(range(scores.shape[1]))
     assert seen.has_roles == (encoding.role_scores is not None)
+
+
+def test_attention_on_arguments_is_what_the_maps_of_the_questions_show(solver):
+    """Of every gold program, tuple by tuple or symbol by symbol, against the map of each question."""
+    examples = take(solver, "dev", 12)
+    seen = measure_attention(solver, examples)
+    assert seen.steps > 12
+    assert 0 < seen.evenness <= 1 and 0 < seen.on_used <= seen.largest * 3 and 0 <= seen.found <= 1
+    if solver.model.config.decoder == "lstm":
+        return  # a map has the mean over the symbols of a tuple
+    shares, even = [], []
+    for example in examples:
+        words = example.problem.words
+        shown = explain_question(solver, example.problem, program=example.program)
+        for step, weights in zip(example.program, shown.attention, strict=True):
+            places = [place for place, word in enumerate(words) if word in step.arguments]
+            if places:
+                shares.append(sum(weights[place] for place in places))
+                even.append(len(places) / len(words))
+    assert seen.steps == len(shares)
+    assert seen.on_used == pytest.approx(sum(shares) / len(shares), abs=1e-5)
+    assert seen.chance == pytest.approx(sum(even) / len(even), abs=1e-6)
+
+
+def test_attention_needs_a_program_with_words_of_the_text(tiny):
+    strange = [Example(Problem(("what", "?")), Program.parse("add(const_1, const_2)"))]
+    with pytest.raises(DataError, match="no gold program has an argument that stands in its text"):
+        measure_attention(tiny, strange)
 
 
 def test_attention_has_a_row_a_tuple_that_sums_to_one(solver):

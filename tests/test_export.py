@@ -32,6 +32,8 @@ CONFIGS = {
     "tp2lstm": replace(SIZES, decoder="lstm"),
     "lstm2lstm": replace(SIZES, encoder="lstm", decoder="lstm", summary="last", bidirectional=True, d_hidden=6),
     "grounded": replace(SIZES, grounded=True, d_grounded=5, bidirectional=True),
+    "sharp": replace(SIZES, normalised=True, sharpness=4.0, attention="general", grounded=True, d_grounded=5),
+    "sharp, lstm2tp": replace(SIZES, encoder="lstm", normalised=True, sharpness=4.0, bidirectional=True, d_hidden=6),
     "grounded, lstm2lstm": replace(SIZES, encoder="lstm", decoder="lstm", d_hidden=6, grounded=True, d_grounded=5),
 }
 

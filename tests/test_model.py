@@ -59,6 +59,7 @@ def make_batch(n_positions: int = 2, seed: int = 0, word_counts=(5, 1, 9, 3), tu
 
 BEYOND = {"bidirectional": True, "biases": True, "attention": "general"}
 GROUNDED = {"grounded": True, "d_grounded": 5}
+LOOKING = {"normalised": True, "sharpness": 3.0, "attention_guide": 0.5}
 FAMILY = [
     pytest.param(replace(SMALL, **overrides, **more), id=name + suffix)
     for name, overrides in systems.items()
@@ -66,7 +67,7 @@ FAMILY = [
         ("", {}),
         ("-beyond-the-paper", BEYOND),
         ("-grounded", GROUNDED),
-        ("-grounded-beyond-the-paper", BEYOND | GROUNDED),
+        ("-all-beyond-the-paper", BEYOND | GROUNDED | LOOKING),
     )
 ]
 
@@ -105,6 +106,10 @@ def paper_weights(model) -> tuple[oracle.Weights, list[tuple[np.ndarray, np.ndar
     if decoder.grounding is not None:
         queries = decoder.grounding.query.weight.unflatten(0, (model.n_positions, -1))
         named |= {"K_n": decoder.grounding.key.weight, "P_n": decoder.grounding.feedback.weight, "Q_n": queries}
+    if decoder.lstm.query is not None:
+        named["Q"] = decoder.lstm.query
+    if decoder.lstm.sharpness is not None:
+        named["sharpness"] = decoder.lstm.sharpness
     w |= {name: value.detach().numpy() for name, value in named.items()}
     layers = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in decoder.reasoning.layers]
     return w, layers
@@ -114,13 +119,16 @@ def assert_near(found: torch.Tensor, expected, tolerance: float = 1e-10) -> None
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("grounded", [False, True])
+@pytest.mark.parametrize(
+    "beyond",
+    [{}, GROUNDED, {"attention": "general", "sharpness": 2.0}, GROUNDED | {"normalised": True, "attention": "general"}],
+    ids=["paper", "grounded", "sharp", "grounded-normalised"],
+)
 @pytest.mark.parametrize("kernel", ["reference", "fused"])
 @pytest.mark.parametrize(("n_positions", "layers"), [(1, 1), (2, 1), (3, 2), (2, 3)])
-def test_the_model_is_the_paper(kernel, n_positions, layers, grounded):
-    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix; grounded too."""
-    config = replace(SMALL, kernel=kernel, reasoning_layers=layers, grounded=grounded, d_grounded=5)
-    model = make(config, n_positions).double()
+def test_the_model_is_the_paper(kernel, n_positions, layers, beyond):
+    """Encoder, mapping, attention, unbinding and loss against loops written from the appendix, and what is beyond."""
+    model = make(replace(SMALL, kernel=kernel, reasoning_layers=layers, **beyond), n_positions).double()
     words, word_counts, tuples, tuple_counts = make_batch(n_positions)
     w, mlp = paper_weights(model)
     encoding = model.encode(words, word_counts)
@@ -139,17 +147,18 @@ def test_the_model_is_the_paper(kernel, n_positions, layers, grounded):
             (encoding.roles, "r"),
         ):
             assert_near(found[row, 0, :n], read[name])
+        seen = oracle.of_length_one(read["T"]) if model.config.normalised else read["T"]
         bindings = bind(encoding.context_fillers, encoding.context_roles)
-        assert_near(bindings[row, 0, :n].flatten(1), read["T"])
+        assert_near(bindings[row, 0, :n].flatten(1), seen)
         assert_near(encoding.summary[row], oracle.summarise(read["T"]))
         state, cell = model.decoder.reasoning(encoding.summary[row : row + 1])
         expected_state, expected_cell = oracle.reason(mlp, oracle.summarise(read["T"]))
         assert_near(state[0], expected_state)
         assert_near(cell[0], expected_cell)
         means = None
-        if grounded:
-            means = oracle.mean_bindings(read["T"], [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
-        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means)
+        if model.config.grounded:
+            means = oracle.mean_bindings(seen, [ARGUMENT_OF_WORD[word] for word in words[row, :n]], NONE + 1)
+        written = oracle.decode(w, mlp, read["T"], tuples[row, :m].tolist(), START, sizes, means, seen)
         for found, name in (
             (decoded.hidden.flatten(2)[row, :m], "H"),
             (decoded.attention[row, :m, :n], "attention"),
@@ -261,6 +270,52 @@ def test_a_text_without_names_is_read_as_without_grounding(name):
 def test_a_grounded_model_must_know_which_words_are_arguments(table, message):
     with pytest.raises(ValueError, match=message):
         build_model(replace(SMALL, **GROUNDED), N_WORDS, N_RELATIONS, N_ARGUMENTS, 2, table)
+
+
+@pytest.mark.parametrize("encoder", ["tpr", "lstm"])
+def test_attention_may_see_bindings_of_length_one(encoder):
+    """The summary keeps their lengths; padding stays zero."""
+    config = replace(SMALL, encoder=encoder, bidirectional=True)
+    words, word_counts, _, _ = make_batch()
+    plain, unit = (make(replace(config, normalised=on)).encode(words, word_counts) for on in (False, True))
+    assert torch.equal(plain.summary, unit.summary)
+    lengths = bind(unit.context_fillers, unit.context_roles).flatten(3).norm(dim=3)
+    torch.testing.assert_close(lengths, unit.mask.unsqueeze(1).expand_as(lengths).float())
+    directions = torch.cosine_similarity(plain.context_fillers, unit.context_fillers, dim=3)
+    torch.testing.assert_close(directions, lengths)
+
+
+@pytest.mark.parametrize("name", systems)
+def test_sharpness_is_a_factor_on_the_scores_of_attention(name):
+    config = replace(SMALL, **systems[name], attention="general")
+    batch = make_batch()
+    expected, sharp = make(config).double(), make(replace(config, sharpness=2.5)).double()
+    with torch.no_grad():
+        sharp.decoder.lstm.sharpness.fill_(4.0)
+        expected.decoder.lstm.query.mul_(4.0)
+    torch.testing.assert_close(sharp.loss(*batch).per_example, expected.loss(*batch).per_example)
+
+
+@pytest.mark.parametrize("decoder", ["tpr", "lstm"])
+def test_the_guide_is_the_cross_entropy_of_attention_and_arguments(decoder):
+    """Against loops; it is part of the target and not of the report."""
+    config = replace(SMALL, decoder=decoder)
+    batch = words, word_counts, tuples, tuple_counts = make_batch()
+    plain, guided = make(config), make(replace(config, attention_guide=0.5))
+    attention, written = plain.decoder.attend(plain.encode(words, word_counts), tuples, tuple_counts)
+    total, counted = 0.0, 0
+    for row in range(len(words)):
+        standing = [ARGUMENT_OF_WORD[word] for word in words[row].tolist()]
+        for step in range(written.shape[1]):
+            names = [name for name in written[row, step].tolist() if name != PAD and name in standing]
+            for name in names:
+                share = sum(attention[row, step, place] for place, one in enumerate(standing) if one == name)
+                total -= float(share.detach().log()) / len(names)
+                counted += 1
+    assert counted > 3
+    one, other = plain.loss(*batch), guided.loss(*batch)
+    assert (other.value - one.value).item() == pytest.approx(0.5 * total / len(words), rel=1e-4)
+    torch.testing.assert_close(other.per_example, one.per_example)
 
 
 def test_a_copy_has_weights_of_its_own():
@@ -429,6 +484,8 @@ def test_the_paper_has_this_many_parameters():
         ("d_filler", 0, "d_filler is 0; expected at least 1"),
         ("dropout_words", 1.0, "dropout_words is 1.0; expected from 0 to below 1"),
         ("temperature", 0.0, "temperature is 0.0; expected above 0"),
+        ("sharpness", 0.0, "sharpness is 0.0; expected above 0"),
+        ("attention_guide", -1.0, "attention_guide is -1.0; expected at least 0"),
     ],
 )
 def test_impossible_sizes_are_refused(name, value, message):

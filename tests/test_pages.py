@@ -51,7 +51,21 @@ PARSED = {("data", "get"), ("data", "check"), ("data", "generate"), ("reproduce"
 run them."""
 
 RUN = {"console", "python"}
-SHOWN = {"text", "json", "toml", "yaml", "html", "css", "mermaid", "math", "bibtex", "dockerfile", "javascript", "csv"}
+SHOWN = {
+    "text",
+    "bash",
+    "json",
+    "toml",
+    "yaml",
+    "html",
+    "css",
+    "mermaid",
+    "math",
+    "bibtex",
+    "dockerfile",
+    "javascript",
+    "csv",
+}
 PASSED_OVER = {"cd", "source", ".", "git", "export", "sbatch", "srun", "docker"}
 """What a shell does around the commands; it leaves nothing behind that a later command needs."""
 

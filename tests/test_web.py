@@ -201,6 +201,7 @@ def test_models_tell_what_they_are_and_what_to_try(client, solver):
     first = found["models"][0]
     assert first["worked"] and not found["models"][1]["worked"]
     assert first["parameters"] == sum(p.numel() for p in solver.model.parameters())
+    assert first["relations"] == len(solver.domain.relations), "the specials of a vocabulary are no relations"
     assert first["examples"] == [one.model_dump() for one in load_examples()["arithmetic"].questions]
     assert client.get("/healthz").json()["models"] == ["tiny", "lisp"]
 

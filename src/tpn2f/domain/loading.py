@@ -32,7 +32,7 @@ def data_folder(name: str, data: Path | str | None = None) -> Path:
     if told:
         inner = Path(told) / name
         return inner if inner.is_dir() else Path(told)
-    places = [Path("data"), Path("../shared/data"), cache_folder()]
+    places = [Path("data"), cache_folder()]
     for place in places:
         if (place / name).is_dir():
             return place / name

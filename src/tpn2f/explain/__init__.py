@@ -1,6 +1,7 @@
 """What can be seen inside a trained model, as numbers: of a question, of a split, of the decoder's algebra."""
 
 from tpn2f.explain.analysis import Analysis, analyse
+from tpn2f.explain.attention import Looking, measure_attention
 from tpn2f.explain.groups import GroupedWord, WordGroup, WordGroups, group_words
 from tpn2f.explain.purity import Agreement, agreement
 from tpn2f.explain.question import THRESHOLD, QuestionMap, Selection, explain_question
@@ -12,6 +13,7 @@ __all__ = [
     "Analysis",
     "Clustering",
     "GroupedWord",
+    "Looking",
     "QuestionMap",
     "RelationMap",
     "Selection",
@@ -23,6 +25,7 @@ __all__ = [
     "analyse",
     "explain_question",
     "group_words",
+    "measure_attention",
     "measure_tpr",
     "relation_vectors",
 ]

@@ -30,6 +30,8 @@ def encoder_graph(model: Model) -> Any:
         summary = summarise(graph, fillers, roles, model, ends, places)
     else:
         fillers, roles, summary = read_plainly(graph, model.encoder, words, counts, real)
+    if model.config.normalised:
+        fillers, roles = (unit(graph, part) for part in (fillers, roles))
     hidden = mapped = summary
     for layer in model.decoder.reasoning.layers:
         mapped = graph.linear(hidden, layer.weight, layer.bias)  # type: ignore[arg-type]
@@ -44,6 +46,12 @@ def encoder_graph(model: Model) -> Any:
     if model.decoder.grounding is not None:
         give_names(graph, model, model.decoder.grounding, words, real, fillers, roles)
     return graph.finish()
+
+
+def unit(graph: Graph, vectors: str) -> str:
+    """Vectors of length 1; zero stays zero."""
+    square = graph.node("ReduceSum", graph.node("Mul", vectors, vectors), graph.weight([-1]), keepdims=1)
+    return graph.node("Div", vectors, graph.node("Max", graph.node("Sqrt", square), graph.weight(1e-12)))
 
 
 def context_sizes(model: Model) -> tuple[int, int, int]:

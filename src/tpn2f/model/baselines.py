@@ -122,11 +122,8 @@ class FlatDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "batch"], Float[Tensor, "batch"]]:
         """The sum over symbols of their cross-entropies: with label smoothing and guided attention, and as it is."""
         symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
-        index = torch.cat([torch.full_like(symbols[:, :1], START), symbols[:, :-1]], dim=1)
-        hidden, cell = self.reasoning(encoding.summary)
         grounded = self.grounding and self.grounding.look(encoding)
-        index = self._table_rows(index, grounded)
-        scanned, attention = self.lstm.scan(self._table(grounded), index.unsqueeze(-1), counts, hidden, cell, encoding)
+        scanned, attention = self._recur(encoding, symbols, counts, grounded)
         real = within(counts, symbols.shape[1])
         rows = real.nonzero()[:, 0]
         names = grounded and (grounded.keys, grounded.name_of[rows])
@@ -135,9 +132,33 @@ class FlatDecoder(nn.Module):
         nothing = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
         smoothed, plain = nothing.index_add(0, rows, target), nothing.index_add(0, rows, as_is.detach())
         if self.config.attention_guide and encoding.arguments is not None:
-            written = (symbols - self.n_relations).clamp(min=PAD).unsqueeze(-1)
+            written = self._arguments(symbols).unsqueeze(-1)
             smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, written)
         return smoothed, plain
+
+    def attend(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch steps words"], Int[Tensor, "batch steps positions"]]:
+        """What every symbol of known programs attends to, and the argument that it is; PAD for a relation."""
+        symbols, counts = flatten(tuples, tuple_counts, self.n_relations)
+        grounded = self.grounding and self.grounding.look(encoding)
+        _, attention = self._recur(encoding, symbols, counts, grounded)
+        return attention, self._arguments(symbols).unsqueeze(-1)
+
+    def _recur(
+        self, encoding: Encoding, symbols: Tensor, counts: Tensor, grounded: Grounded | None
+    ) -> tuple[Tensor, Tensor]:
+        index = torch.cat([torch.full_like(symbols[:, :1], START), symbols[:, :-1]], dim=1)
+        hidden, cell = self.reasoning(encoding.summary)
+        index = self._table_rows(index, grounded).unsqueeze(-1)
+        return self.lstm.scan(self._table(grounded), index, counts, hidden, cell, encoding)
+
+    def _arguments(self, symbols: Tensor) -> Tensor:
+        """The arguments that joint symbols are; PAD, which is never written, for relations."""
+        return (symbols - self.n_relations).clamp(min=PAD)
 
     def _logits(self, hidden: Tensor, names: tuple[Tensor, Tensor] | None) -> Tensor:
         """Of the joint symbols. `names` are the keys of grounded arguments, and for every state those of its text."""
@@ -155,11 +176,10 @@ class FlatDecoder(nn.Module):
         return F.linear(symbols, self.lstm.input, self.lstm.bias)
 
     def _table_rows(self, symbols: Int[Tensor, "rows steps"], grounded: Grounded | None) -> Int[Tensor, "rows steps"]:
-        """Where the table has joint symbols. A relation is taken for the argument PAD, which is never grounded."""
+        """Where the table has joint symbols."""
         if grounded is None:
             return symbols
-        arguments = (symbols - self.n_relations).clamp(min=PAD)
-        names = grounded.names(arguments)
+        names = grounded.names(self._arguments(symbols))
         return torch.where(names > 0, self.n_symbols + names - 1, symbols)
 
     def start(self, encoding: Encoding) -> FlatState:

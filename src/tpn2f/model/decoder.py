@@ -185,6 +185,17 @@ class TupleDecoder(nn.Module):
             smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, tuples[..., 1:])
         return smoothed, plain
 
+    def attend(
+        self,
+        encoding: Encoding,
+        tuples: Int[Tensor, "batch tuples slots"],
+        tuple_counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch tuples words"], Int[Tensor, "batch tuples positions"]]:
+        """What every tuple of known programs attends to, and its arguments."""
+        grounded = self.grounding and self.grounding.look(encoding)
+        _, attention = self._recur(encoding, tuples, tuple_counts, grounded)
+        return attention, tuples[..., 1:]
+
     def _recur(
         self, encoding: Encoding, tuples: Tensor, tuple_counts: Tensor, grounded: Grounded | None
     ) -> tuple[Tensor, Tensor]:

@@ -94,8 +94,9 @@ class Hosted:
             encoder=config.encoder,
             decoder=config.decoder,
             parameters=sum(parameter.numel() for parameter in self.solver.model.parameters()),
-            words=len(codec.words),
-            relations=len(codec.relations),
+            # Iterating leaves out the specials, which are no words of anybody.
+            words=len(list(codec.words)),
+            relations=len(list(codec.relations)),
             worked=isinstance(self.solver.domain, HasSteps),
             examples=shelf.questions if shelf else [],
         )
