@@ -147,3 +147,15 @@ def test_weights_of_another_model_are_refused(weights, message):
     with pytest.raises(CheckpointError, match=message):
         load_weights(linear, weights, "there")
     assert torch.equal(linear.weight, before)
+
+
+def test_reading_needs_no_lock(tmp_path):
+    write_checkpoint(tmp_path / "best", make(1.0))
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "FileLock", None)
+            assert_same(read_checkpoint(tmp_path / "best"), make(1.0))
+        assert [path.name for path in tmp_path.iterdir()] == ["best"]
+    finally:
+        tmp_path.chmod(0o700)

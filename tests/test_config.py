@@ -1,7 +1,8 @@
 """Configs: TOML in, strict keys and types, the same TOML out."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tpn2f.config import Config, DataConfig, TrainingConfig, load_config, make_config, write_config
 from tpn2f.errors import ConfigError
 from tpn2f.model import ModelConfig
+from tpn2f.model.bounds import Bounds, check_settings
 
 PRESETS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
 
@@ -61,6 +63,12 @@ def test_overrides_change_one_setting(tmp_path):
         ('[model]\nencoder = "gru"', r"model\.encoder is 'gru'; expected one of tpr, lstm"),
         ("[model]\ndropout_words = 1.5", r"dropout_words is 1\.5; expected from 0 to below 1"),
         ("[model]\nn_roles = 0", r"n_roles is 0; expected at least 1"),
+        ("[model]\ntemperature = 0", r"model\.temperature is 0\.0; expected above 0"),
+        ("[training]\nseed = -1", r"training\.seed is -1; expected from 0 to below 2\^24"),
+        ("[training]\nseed = 16777216", r"training\.seed is 16777216; expected from 0 to below 2\^24"),
+        ("[training]\naverage = 1.5", r"training\.average is 1\.5; expected from 0 to 1"),
+        ("[training]\nlearning_rate = nan", r"training\.learning_rate is nan; expected at least 0"),
+        ("[data]\nlimit = -1", r"data\.limit is -1; expected at least 0"),
         ("model = 3", r"model is a table, got 3"),
         ("[model", "is not TOML"),
     ],
@@ -70,6 +78,31 @@ def test_a_wrong_file_is_refused_with_the_reason(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         load_config(path)
+
+
+@dataclass(frozen=True)
+class Own:
+    """Settings of somebody's own: without the tests' checks of types, which would come first."""
+
+    kind: Literal["one", "two"] = "one"
+    size: Annotated[int | None, Bounds("above 0", lambda value: value > 0)] = 1
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def test_bounds_and_choices_hold_without_a_file():
+    for make in (
+        lambda: ModelConfig(n_roles=0),
+        lambda: ModelConfig(dropout_words=1.0),
+        lambda: TrainingConfig(seed=2**24),
+        lambda: Own(kind="three"),
+        lambda: Own(size=0),
+    ):
+        with pytest.raises(ValueError, match="; expected "):
+            make()
+    assert Own(size=None).size is None
+    assert TrainingConfig(seed=2**24 - 1, average=1.0).seed == 2**24 - 1
 
 
 @pytest.mark.parametrize("override", ["epochs", "=3", "name.x=3"])

@@ -119,5 +119,5 @@ def test_nothing_twice_and_nothing_at_all(tmp_path: Path) -> None:
 @given(st.floats(1e-9, 1.0) | st.integers(1, 10**9) | st.booleans() | st.text(max_size=12).filter(str.isprintable))
 def test_a_setting_that_was_found_can_be_set(value: object) -> None:
     """`--set` reads what is written of the best settings."""
-    key = {bool: "model.biases", int: "training.seed", float: "training.learning_rate", str: "data.train"}[type(value)]
+    key = {bool: "model.biases", int: "training.epochs", float: "training.clip", str: "data.train"}[type(value)]
     assert load_config(PRESET, [f"{key}={write_value(value)}"]) == change_config(load_config(PRESET), {key: value}, "")

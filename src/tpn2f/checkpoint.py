@@ -9,7 +9,6 @@ with the sha256 of every file is verified on load. A run directory is locked whi
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -121,11 +121,13 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
 def locked(run: Path) -> Iterator[None]:
     """Nobody else may write to the run directory meanwhile. The lock dies with the process."""
     run.mkdir(parents=True, exist_ok=True)
-    with (run / "lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CheckpointError(f"{run} is in use by another training") from error
+    # One lock for all threads: a training that is a generator may be closed by another one than began it.
+    lock = FileLock(run / "lock", blocking=False, thread_local=False)
+    try:
+        held = lock.acquire()
+    except Timeout as error:
+        raise CheckpointError(f"{run} is in use by another training") from error
+    with held:
         yield
 
 
@@ -187,7 +189,9 @@ def _sha256(path: Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot sync a directory.
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:

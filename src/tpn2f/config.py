@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tpn2f.errors import ConfigError
+from tpn2f.model.bounds import Amount, Count, Part, Seed, Size, check_settings
 from tpn2f.model.config import ModelConfig
 
 T = TypeVar("T")
@@ -28,31 +29,31 @@ class DataConfig:
     """The split that is learned from; several are joined by a plus, in that order: dev-train+generated."""
     dev: str = "dev"
     """The split that selects: never a test split."""
-    word_at_least: int = 1
+    word_at_least: Size = 1
     """Words rarer than this in training are unknown."""
     distinct: bool = True
     """Learn every distinct (text, program) pair once an epoch, weighted by how often it occurs."""
     weight_power: float = 1.0
     """A pair that occurs n times has the weight n to this power; 0 makes all pairs equal."""
-    noise: float = 0.0
+    noise: Part = 0.0
     """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
-    unmarked: float = 0.0
+    unmarked: Part = 0.0
     """The part of the full stops, commas and question marks of a training text that is left out, likewise."""
-    limit: int = 0
+    limit: Count = 0
     """Learn from the first so many examples only; 0 for all."""
 
     def __post_init__(self) -> None:
-        _check_bounds(self, _DATA_BOUNDS)
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """How it is learned."""
 
-    seed: int = 0
-    epochs: int = 60
-    batch_size: int = 64
-    learning_rate: float = 1.15e-3
+    seed: Seed = 0
+    epochs: Size = 60
+    batch_size: Size = 64
+    learning_rate: Amount = 1.15e-3
     word_vectors: Literal["random", "company"] = "random"
     """Where word embeddings start: anywhere, or alike for words in the same company in training; see `company.py`."""
     recurrent_rate: float = 1.0
@@ -62,17 +63,17 @@ class TrainingConfig:
     """The factor an epoch of the exponential schedule."""
     final_rate: float = 0.02
     """Where the cosine schedule ends, as a part of the learning rate."""
-    warmup_steps: int = 0
+    warmup_steps: Count = 0
     """The rate rises linearly over so many steps."""
-    clip: float = 0.0
+    clip: Amount = 0.0
     """The largest norm of the gradient; 0 for no clipping."""
-    average: float = 0.0
+    average: Part = 0.0
     """Decay of the moving average of the weights that is scored and kept; 0 for none."""
-    evaluate_every: int = 1
+    evaluate_every: Size = 1
     """Score dev after every so many epochs."""
-    evaluate_examples: int = 0
+    evaluate_examples: Count = 0
     """Score so many dev examples for selection, spread evenly over dev; 0 for all."""
-    patience: int = 0
+    patience: Count = 0
     """Stop after so many scorings without a better one; 0 for never."""
     checkpoint_seconds: float = 240.0
     device: str = "auto"
@@ -83,21 +84,9 @@ class TrainingConfig:
     """Write the metrics to RUN/tensorboard too."""
 
     def __post_init__(self) -> None:
-        _check_bounds(self, _TRAINING_BOUNDS)
+        check_settings(self)
 
 
-_DATA_BOUNDS = {"word_at_least": (1, None), "noise": (0, 1), "unmarked": (0, 1), "limit": (0, None)}
-_TRAINING_BOUNDS = {
-    "epochs": (1, None),
-    "batch_size": (1, None),
-    "learning_rate": (0, None),
-    "warmup_steps": (0, None),
-    "clip": (0, None),
-    "average": (0, 1),
-    "evaluate_every": (1, None),
-    "evaluate_examples": (0, None),
-    "patience": (0, None),
-}
 WATCHING = ("checkpoint_seconds", "device", "tensorboard")
 """Settings of a training that change where it runs and how it is watched, not what is learned."""
 
@@ -250,15 +239,6 @@ def _fit(value: Any, hint: Any, where: str) -> Any:
         expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
         raise ConfigError(f"{where} is {value!r}; expected {expected}")
     return value
-
-
-def _check_bounds(values: Any, bounds: Mapping[str, tuple[float, float | None]]) -> None:
-    """Numbers that would fail later, or silently do nothing."""
-    for name, (least, most) in bounds.items():
-        value = getattr(values, name)
-        if not (value >= least and (most is None or value <= most)):
-            expected = f"at least {least}" if most is None else f"from {least} to {most}"
-            raise ValueError(f"{name} is {value}; expected {expected}")
 
 
 def _suggest(key: str, known: set[str], prefix: str) -> str:

@@ -72,13 +72,13 @@ def data_check(
 
 @data_app.command("get")
 def data_get(
-    dataset: Annotated[str, typer.Argument(help="mathqa or algolisp.")],
+    dataset: Annotated[str, typer.Argument(help="mathqa, algolisp or everyday.")],
     into: Annotated[Path | None, typer.Option(help="Where to put it. Default: TPN2F_DATA, else the cache.")] = None,
     source: Annotated[
         str | None, typer.Option(help="A folder or a base address to take the files from instead.")
     ] = None,
 ) -> None:
-    """Download a data set's public originals, check their sums, and go on where a download stopped."""
+    """Download a data set's public originals, check their checksums, and go on where a download stopped."""
     from tpn2f.data.download import fetch, target_folder
 
     folder = into or target_folder(dataset)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
+from statistics import fmean
 
 from tpn2f.domain import Domain, Example
 from tpn2f.errors import DataError
@@ -114,9 +115,9 @@ def _examine_split(
         sum(map(len, programs.values())),
         len(set().union(*programs.values())),
         sum(len(different) > 1 for different in programs.values()),
-        sum(words) / len(words),
+        fmean(words),
         max(words),
-        sum(tuples) / len(tuples),
+        fmean(tuples),
         max(tuples),
         dict(sorted(unsolved.items(), key=lambda item: -len(item[1]))),
         domain.doubts(split) if hasattr(domain, "doubts") else {},  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The public originals of the data sets: where they are, what they hold, and the sums that are known."""
+"""The public originals of the data sets: where they are, what they hold, and the checksums that are known."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ class SourceFile:
 
     name: str
     sha256: str | None = None
+    """Of the content: of a .gz file, of what is packed in it."""
     git_blob: str | None = None
-    """The id that git gives the original, where its sum is unknown. It informs and does not refuse."""
+    """The id that git gives the original, where its checksum is unknown. It informs and does not refuse."""
     reconstructed: str | None = None
-    """The sha256 of our reconstruction of an original that was not at hand."""
+    """The sha256 of our reconstruction of an original that was unavailable."""
     optional: bool = False
     """Whether a local folder may lack it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a server gives: a member itself, or a zip archive of members."""
+    """What a server gives: a member itself, perhaps not packed yet, or a zip archive of members."""
 
     name: str
     url: str
-    sha256: str | None
     members: tuple[SourceFile, ...]
 
     @property
@@ -33,13 +33,26 @@ class Source:
         return self.name.endswith(".zip")
 
 
-def _gz(split: str, key: str, sha256: str | None) -> Source:
+def _algolisp(split: str, key: str, sha256: str | None) -> Source:
     name = f"metaset3.{split}.jsonl.gz"
     # Without dl=1 the server sends a web page about the file.
     url = f"https://www.dropbox.com/s/{key}/{name}?dl=1"
-    return Source(name, url, sha256, (SourceFile(name, sha256, optional=split == "train"),))
+    return Source(name, url, (SourceFile(name, sha256, optional=split == "train"),))
 
 
+def _github(name: str, sha256: str) -> Source:
+    """A file of a repository's main branch, whatever that is called; packed here if its name says so."""
+    folder, _, file = name.removesuffix(".gz").partition("/")
+    url = f"https://raw.githubusercontent.com/{_REPOSITORIES[folder]}/{file}"
+    return Source(f"{folder}/{file}", url, (SourceFile(name, sha256),))
+
+
+_REPOSITORIES = {
+    "gsm8k": "openai/grade-school-math/HEAD/grade_school_math/data",
+    "aggregate": "CogComp/arithmetic/HEAD/data",
+    "svamp": "arkilpatel/SVAMP/HEAD",
+    "mawps": "LYH-YF/MWPToolkit/HEAD/dataset/mawps",
+}
 _MATHQA = (
     SourceFile(
         "train.json",
@@ -55,11 +68,22 @@ _MATHQA = (
     SourceFile("constant_list.txt", "611b5d1089f0d10e6486b5ffeaee92c95efc5df9e385b809d4d142181e2bb4a0", optional=True),
 )
 SOURCES: dict[str, tuple[Source, ...]] = {
-    "mathqa": (Source("MathQA.zip", "https://math-qa.github.io/math-QA/data/MathQA.zip", None, _MATHQA),),
+    "mathqa": (Source("MathQA.zip", "https://math-qa.github.io/math-QA/data/MathQA.zip", _MATHQA),),
     # The train file comes last: it is the largest, and the other two are of use without it.
     "algolisp": (
-        _gz("dev", "aajkw83j2ps8bzx", "99bfbc406a8c4c1b250264f7ea2eba335f261bdaae711a740b2a5d8a44118b2c"),
-        _gz("test", "f1x9ybkjpf371cp", "714253b6e0144d2bfbcb49628368ef4902ba191b7a8073eca82941252c545f78"),
-        _gz("train", "qhun6kml9yb2ui9", None),
+        _algolisp("dev", "aajkw83j2ps8bzx", "165108f96ba42e4d042108e6035587a257a1b1768ec494d420a570877dbbe945"),
+        _algolisp("test", "f1x9ybkjpf371cp", "053dd50f5d0b867eef808c530117149c822cf4d2c9b0375d89cc2e57e2ad274b"),
+        _algolisp("train", "qhun6kml9yb2ui9", None),
+    ),
+    "everyday": (
+        _github("gsm8k/train.jsonl.gz", "17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465"),
+        _github("gsm8k/train_socratic.jsonl.gz", "153d86551187cfd64ef7afb59bfd0ef75cea3ae9388e7ad31e43920b6dd77872"),
+        _github("gsm8k/test.jsonl", "3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14"),
+        _github("gsm8k/test_socratic.jsonl", "c96673362fa7a699f4836a9b6474a067448f95fe58064727501ee63ba4c3fdb6"),
+        _github("aggregate/questions.json", "a1fdbc08df5afe418ab0d72b530114712f20e73ed5a8ac9c4f5c3147e3272a25"),
+        _github("svamp/SVAMP.json", "5be77703a6d891ae476d7c082787ad361392aa02453b132516cdd5f4e7934e3e"),
+        _github("mawps/trainset.json", "a4a41869f6474ef7b69730d73620570a8429a5d91769b3f3907949d15fcfeb1a"),
+        _github("mawps/validset.json", "1740756acdefae3740a4f4afd8ad14497d41933bcb6d70e720780a41d712b11f"),
+        _github("mawps/testset.json", "f0d767e8f8bb979358f02a38a07b9363879ab458d945de77cfc475d4942baa27"),
     ),
 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from tpn2f.model.bounds import Amount, Positive, PositiveOrNone, Rate, Size, check_settings
+
 PAD = 0
 """Fills rows up to the length of their batch, in every vocabulary. Never predicted."""
 START = 1
@@ -28,26 +30,26 @@ class ModelConfig:
     decoder: Literal["tpr", "lstm"] = "tpr"
 
     # Encoder (section 4.2; appendix A.1 for the numbers).
-    n_fillers: int = 150
-    d_filler: int = 30
-    n_roles: int = 50
-    d_role: int = 20
-    d_word: int = 128
+    n_fillers: Size = 150
+    d_filler: Size = 30
+    n_roles: Size = 50
+    d_role: Size = 20
+    d_word: Size = 128
     """Width of a word embedding. The paper is silent; the published code has 128."""
-    temperature: float = 0.1
+    temperature: Positive = 0.1
     summary: Literal["sum", "last"] = "sum"
     """What represents the whole problem: the sum of its bindings, or the last one (an ablation of the appendix)."""
 
     # Reasoning MLP.
-    reasoning_layers: int = 1
+    reasoning_layers: Size = 1
     initial_cell: Literal["mapped", "zero"] = "mapped"
     """c_0 of the Tuple-LSTM: the last layer before its tanh, as the published code has it, or zero."""
 
     # Decoder (section 4.2).
-    d_relation: int = 20
-    d_argument: int = 10
-    d_position: int = 5
-    d_symbol: int = 128
+    d_relation: Size = 20
+    d_argument: Size = 10
+    d_position: Size = 5
+    d_symbol: Size = 128
     """Width of the embedding of a relation or argument. The paper is silent; the published code has 128."""
     attention: Literal["dot", "general"] = "dot"
     """The paper's dot product with the projected bindings, or with a projection of its own for the query."""
@@ -55,37 +57,37 @@ class ModelConfig:
     """H = tanh(K [h ; s]): Luong's and the published code's form; the paper has no tanh."""
 
     # Sides that are plain LSTMs. The paper's baselines have 100.
-    d_hidden: int = 100
+    d_hidden: Size = 100
 
     # Beyond the paper.
     grounded: bool = False
     """An argument that is also a word of the text, such as n0, is scored and fed back by the bindings where it stands,
     beside its learned score and embedding; see `grounding.py`."""
-    d_grounded: int = 64
+    d_grounded: Size = 64
     """Width of the product of query and key that scores a grounded argument."""
     normalised: bool = False
     """Attention and grounding see bindings of length 1: a word that selects softly has a short one, and no voice."""
-    sharpness: float | None = None
+    sharpness: PositiveOrNone = None
     """A learned factor on the scores of attention, and where it starts; None for none."""
-    attention_guide: float = 0.0
+    attention_guide: Amount = 0.0
     """A part of the training loss: how little attention a tuple pays to its own arguments, where the text has them."""
     bidirectional: bool = False
     """A second encoder reads from right to left; the bindings of a word are concatenated."""
     biases: bool = False
     """Additive biases of selection, dictionaries, W_dual and outputs: the published code has them, the paper not."""
-    dropout_words: float = 0.0
+    dropout_words: Rate = 0.0
     """On the word embeddings; a word keeps its mask within a batch."""
-    dropout_context: float = 0.0
+    dropout_context: Rate = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
-    dropout_summary: float = 0.0
+    dropout_summary: Rate = 0.0
     """On the representation of the whole problem, before the Reasoning MLP: there texts are learned by heart."""
-    dropout_symbols: float = 0.0
+    dropout_symbols: Rate = 0.0
     """On the embeddings of the previous tuple; a symbol keeps its mask within a batch."""
-    dropout_hidden: float = 0.0
+    dropout_hidden: Rate = 0.0
     """On H before it is unbound, not on the H that goes on to the next tuple."""
-    dropout_recurrent: float = 0.0
+    dropout_recurrent: Rate = 0.0
     """On the recurrent weights of encoder and decoder (DropConnect): one mask a batch."""
-    label_smoothing: float = 0.0
+    label_smoothing: Rate = 0.0
 
     # Initialisation. The defaults are the published code's.
     embedding_scale: float = 0.1
@@ -102,21 +104,7 @@ class ModelConfig:
     kernel: Literal["fused", "reference"] = "fused"
 
     def __post_init__(self) -> None:
-        for name in _SIZES:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 1")
-        for name in _RATES:
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected from 0 to below 1")
-        if not self.temperature > 0:
-            raise ValueError(f"temperature is {self.temperature}; expected above 0")
-        if self.sharpness is not None and not self.sharpness > 0:
-            raise ValueError(f"sharpness is {self.sharpness}; expected above 0")
-        if not self.attention_guide >= 0:
-            raise ValueError(f"attention_guide is {self.attention_guide}; expected at least 0")
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(known)}")
+        check_settings(self)
 
     @property
     def knows_names(self) -> bool:
@@ -143,39 +131,6 @@ class ModelConfig:
         """The width of what attention sees of one word."""
         return (2 if self.bidirectional else 1) * (self.d_binding if self.encoder == "tpr" else self.d_hidden)
 
-
-_SIZES = (
-    "n_fillers",
-    "d_filler",
-    "n_roles",
-    "d_role",
-    "d_word",
-    "reasoning_layers",
-    "d_relation",
-    "d_argument",
-    "d_position",
-    "d_symbol",
-    "d_hidden",
-    "d_grounded",
-)
-_RATES = (
-    "dropout_words",
-    "dropout_context",
-    "dropout_summary",
-    "dropout_symbols",
-    "dropout_hidden",
-    "dropout_recurrent",
-    "label_smoothing",
-)
-_CHOICES = {
-    "encoder": ("tpr", "lstm"),
-    "decoder": ("tpr", "lstm"),
-    "summary": ("sum", "last"),
-    "initial_cell": ("mapped", "zero"),
-    "attention": ("dot", "general"),
-    "position_init": ("uniform", "orthogonal"),
-    "kernel": ("fused", "reference"),
-}
 
 systems: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
     {

@@ -12,13 +12,12 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tpn2f.domain import Domain, Example
-from tpn2f.domains.algolisp.generation.grammar import ARGUMENT, LEVELS, Span, TextGrammar
+from tpn2f.domains.algolisp.generation.grammar import ARGUMENT, LEVELS, Span, TextGrammar, whole_file
 from tpn2f.domains.algolisp.generation.induction import induce, measure_coverage
 from tpn2f.domains.algolisp.generation.skeletons import calls, generalise, mark_arguments
 from tpn2f.domains.algolisp.generation.wording import Argument, Draft, NoMoreLetters, Task, Wording
@@ -232,7 +231,7 @@ def generate(
     texts = (" ".join(example.problem.words) for example in known)
     generator = Generator(rules, seed, frozenset().union(*forbidden.values()), texts)
     made = Profile()
-    with _whole_file(output) as file:
+    with whole_file(output) as file:
         for done in range(records):
             record = generator.record()
             file.write(json.dumps(record) + "\n")
@@ -258,21 +257,6 @@ def generate(
         "coverage of dev-valid": asdict(coverage),
         "profiles": {LEARN_FROM: learned.shares(), "generated": made.shares()},
     }
-
-
-@contextmanager
-def _whole_file(path: Path) -> Iterator[TextIO]:
-    """A file under a temporary name that becomes the path when all is written, and is gone when it is not."""
-    temporary = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as file:
-            yield file
-        temporary.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class Profile:

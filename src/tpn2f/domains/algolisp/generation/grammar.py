@@ -18,9 +18,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tpn2f.domains.algolisp.generation.frames import ASK, ASKS, NOUNS, OPENINGS
 from tpn2f.domains.algolisp.generation.skeletons import holes_of, is_hole
@@ -113,16 +114,10 @@ class TextGrammar:
         self.rules[rule.skeleton].append(rule)
 
     def save(self, path: Path) -> None:
-        """Writes the grammar, the phrases first, to a temporary name that then becomes the file."""
-        temporary = path.with_name(path.name + ".part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("w", encoding="utf-8") as file:
-                for row in self._rows():
-                    file.write(json.dumps(row) + "\n")
-            temporary.replace(path)
-        except OSError as error:
-            raise DataError(f"cannot write {path}: {error.strerror}") from error
+        """Writes the grammar, the phrases first."""
+        with whole_file(path) as file:
+            for row in self._rows():
+                file.write(json.dumps(row) + "\n")
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for skeleton, rules in self.rules.items():
@@ -278,3 +273,18 @@ def share(counts: Mapping[Any, float], key: object) -> float:
 
 def _short(count: float) -> float:
     return round(float(count), 3)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """A file under a temporary name that becomes the path when all is written, and is gone when it is not."""
+    temporary = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as file:
+            yield file
+        temporary.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
