@@ -97,7 +97,7 @@ def test_no_examples_no_codec():
 
 
 def test_distinct_counts_equal_pairs():
-    weighted = distinct([EXAMPLES[0], EXAMPLES[1], EXAMPLES[0]])
+    weighted = distinct([Weighted(EXAMPLES[place], 1.0) for place in (0, 1, 0)])
     assert [(w.example, w.weight) for w in weighted] == [(EXAMPLES[0], 2.0), (EXAMPLES[1], 1.0)]
 
 

@@ -57,8 +57,9 @@ class Codec:
     """The most tuples of a training program."""
 
     @classmethod
-    def build(cls, examples: Iterable[Example], word_at_least: int = 1) -> Codec:
-        """The vocabularies of training examples. A word that is rarer than `word_at_least` is unknown."""
+    def build(cls, examples: Iterable[Example], word_at_least: int = 1, more_words: Iterable[str] = ()) -> Codec:
+        """The vocabularies of training examples. A word that is rarer than `word_at_least` is unknown, unless it is
+        among `more_words`, which join."""
         examples = list(examples)
         steps = [step for example in examples for step in example.program]
         if not steps:
@@ -68,8 +69,9 @@ class Codec:
             (k for step in steps for word in step.arguments if (k := reference(word)) is not None), default=-1
         )
         every_reference = [f"#{k}" for k in range(largest + 1)]
+        words = Vocabulary.count((word for example in examples for word in example.problem.words), word_at_least)
         return cls(
-            Vocabulary.count((word for example in examples for word in example.problem.words), word_at_least),
+            words.extended(more_words),
             Vocabulary.count(step.relation for step in steps),
             Vocabulary.count([*every_reference, *(word for step in steps for word in step.arguments)]),
             max(len(step.arguments) for step in steps) or 1,
@@ -175,12 +177,13 @@ def _pad(texts: Sequence[list[int]]) -> tuple[Int[Tensor, "batch words"], Int[Te
     )
 
 
-def distinct(examples: Iterable[Example]) -> list[Weighted]:
-    """Each (words, program) pair once, weighted by how often it occurs; in order of first occurrence."""
+def distinct(examples: Iterable[Weighted], power: float = 1.0) -> list[Weighted]:
+    """Each (words, program) pair once, in order of first occurrence. One that occurs n times has the weight of its
+    first occurrence times n to the given power."""
     counts: dict[tuple[tuple[str, ...], Program], list] = {}
-    for example in examples:
-        counts.setdefault((example.problem.words, example.program), [example, 0])[1] += 1
-    return [Weighted(example, float(count)) for example, count in counts.values()]
+    for example, weight in examples:
+        counts.setdefault((example.problem.words, example.program), [example, weight, 0])[2] += 1
+    return [Weighted(example, weight * count**power) for example, weight, count in counts.values()]
 
 
 def batch_order(

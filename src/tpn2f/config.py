@@ -26,9 +26,10 @@ class DataConfig:
 
     domain: str = "mathqa"
     train: str = "train"
-    """The split that is learned from; several are joined by a plus, in that order: dev-train+generated."""
+    """The split that is learned from; several are joined by a plus, in that order: dev-train+generated. A part may
+    count less or more than the others: gsm8k+generated*0.5."""
     dev: str = "dev"
-    """The split that selects: never a test split."""
+    """The split that selects, or several joined by a plus: never a test split."""
     word_at_least: Size = 1
     """Words rarer than this in training are unknown."""
     distinct: bool = True
@@ -39,6 +40,8 @@ class DataConfig:
     """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
     unmarked: Part = 0.0
     """The part of the full stops, commas and question marks of a training text that is left out, likewise."""
+    more_words: Count = 0
+    """So many words of the file of word vectors join the vocabulary, the most frequent first, for `model.d_static`."""
     limit: Count = 0
     """Learn from the first so many examples only; 0 for all."""
 
@@ -54,8 +57,9 @@ class TrainingConfig:
     epochs: Size = 60
     batch_size: Size = 64
     learning_rate: Amount = 1.15e-3
-    word_vectors: Literal["random", "company"] = "random"
-    """Where word embeddings start: anywhere, or alike for words in the same company in training; see `company.py`."""
+    word_vectors: str = "random"
+    """Where word embeddings start: `random`; `company`, alike for words with the same neighbours in training; or a file
+    that `tpn2f data vectors` made. With `model.d_static` the file's vectors stay fixed and are projected."""
     recurrent_rate: float = 1.0
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"
@@ -73,6 +77,8 @@ class TrainingConfig:
     """Score dev after every so many epochs."""
     evaluate_examples: Count = 0
     """Score so many dev examples for selection, spread evenly over dev; 0 for all."""
+    selection: Literal["strict", "solved"] = "strict"
+    """What makes weights the best on dev: programs equal to gold, or programs whose value is the answer."""
     patience: Count = 0
     """Stop after so many scorings without a better one; 0 for never."""
     checkpoint_seconds: float = 240.0

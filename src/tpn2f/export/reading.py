@@ -69,7 +69,7 @@ def read_words(
     one = graph.weight(np.array(1))
     mirror = graph.node("Where", mask, graph.node("Sub", graph.node("Sub", ends, one), places), places)
     batch = graph.node("Gather", graph.node("Shape", words), graph.weight([0]), axis=0)
-    embedding = graph.weight(encoder.embedding.weight)
+    embedding = graph.weight(encoder.embedding.table())
     directions: list[list[str]] = []
     for way, reader in enumerate(encoder.readers):
         assert isinstance(reader, Reader)
@@ -121,7 +121,7 @@ def read_plainly(graph: Graph, encoder: LSTMEncoder, words: str, counts: str, re
             rows.append(torch.cat([piece[gate] for piece in pieces for gate in (0, 3, 1, 2)]))
         return graph.weight(torch.stack(rows))
 
-    given = graph.node("Gather", graph.weight(encoder.embedding.weight), words, axis=0)
+    given = graph.node("Gather", graph.weight(encoder.embedding.table()), words, axis=0)
     states, last = graph.nodes_of(
         "LSTM",
         2,

@@ -18,8 +18,9 @@ from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
 from tpn2f.model.decoder import cross_entropies, select_encoding
-from tpn2f.model.encoder import Encoding, embedding, mirrored, reorder
+from tpn2f.model.encoder import Encoding, mirrored, reorder
 from tpn2f.model.grounding import Grounded, Grounding
+from tpn2f.model.words import WordEmbedding, embedding
 
 
 class LSTMEncoder(nn.Module):
@@ -27,20 +28,20 @@ class LSTMEncoder(nn.Module):
 
     def __init__(self, config: ModelConfig, n_words: int) -> None:
         super().__init__()
-        self.embedding = embedding(n_words, config.d_word, config.embedding_scale)
+        self.embedding = WordEmbedding(config, n_words)
         self.lstm = nn.LSTM(config.d_word, config.d_hidden, batch_first=True, bidirectional=config.bidirectional)
         with torch.no_grad():
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
                     bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
         self.kernel = config.kernel
-        self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
+        self.dropout_context = config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         # A word is embedded and projected once a batch, however often it occurs.
         types, index = torch.unique(words, return_inverse=True)
-        embedded = F.dropout(self.embedding(types), self.dropout_words, self.training)
+        embedded = self.embedding(types)
         ways = [self._read(embedded, index, word_counts)]
         if self.lstm.bidirectional:
             mirror = mirrored(word_counts, words.shape[1])

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from tpn2f.model.bounds import Amount, Positive, PositiveOrNone, Rate, Size, check_settings
+from tpn2f.model.bounds import Amount, Bounds, Count, Positive, Rate, Size, check_settings
 
 PAD = 0
 """Fills rows up to the length of their batch, in every vocabulary. Never predicted."""
@@ -65,9 +65,12 @@ class ModelConfig:
     beside its learned score and embedding; see `grounding.py`."""
     d_grounded: Size = 64
     """Width of the product of query and key that scores a grounded argument."""
+    d_static: Count = 0
+    """Width of fixed word vectors that are projected and added to the learned ones; 0 for none. `training.word_vectors`
+    names their file; the model carries them."""
     normalised: bool = False
     """Attention and grounding see bindings of length 1: a word that selects softly has a short one, and no voice."""
-    sharpness: PositiveOrNone = None
+    sharpness: Annotated[float | None, Bounds("above 0", lambda value: value > 0)] = None
     """A learned factor on the scores of attention, and where it starts; None for none."""
     attention_guide: Amount = 0.0
     """A part of the training loss: how little attention a tuple pays to its own arguments, where the text has them."""
@@ -77,6 +80,8 @@ class ModelConfig:
     """Additive biases of selection, dictionaries, W_dual and outputs: the published code has them, the paper not."""
     dropout_words: Rate = 0.0
     """On the word embeddings; a word keeps its mask within a batch."""
+    dropout_own: Rate = 0.0
+    """How often a word is read by its fixed vector alone, as a word that training does not have will be."""
     dropout_context: Rate = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
     dropout_summary: Rate = 0.0

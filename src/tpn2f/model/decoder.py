@@ -18,8 +18,9 @@ from tpn2f.kernels.precision import widened
 from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import PAD, START, ModelConfig
-from tpn2f.model.encoder import Encoding, embedding
+from tpn2f.model.encoder import Encoding
 from tpn2f.model.grounding import Grounded, Grounding
+from tpn2f.model.words import embedding
 from tpn2f.tpr import unbind_positions, unbind_relation
 
 

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from tpn2f.kernels import TPRScan, load_kernels
 from tpn2f.kernels.reference import within
 from tpn2f.model.config import ModelConfig
+from tpn2f.model.words import WordEmbedding
 from tpn2f.tpr import bind_all
 
 
@@ -109,15 +110,15 @@ class TPREncoder(nn.Module):
 
     def __init__(self, config: ModelConfig, n_words: int) -> None:
         super().__init__()
-        self.embedding = embedding(n_words, config.d_word, config.embedding_scale)
+        self.embedding = WordEmbedding(config, n_words)
         self.readers = nn.ModuleList([Reader(config) for _ in range(2 if config.bidirectional else 1)])
-        self.dropout_words, self.dropout_context = config.dropout_words, config.dropout_context
+        self.dropout_context = config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
         # A word is embedded and projected once a batch, however often it occurs.
         types, index = torch.unique(words, return_inverse=True)
-        embedded = F.dropout(self.embedding(types), self.dropout_words, self.training)
+        embedded = self.embedding(types)
         scans = [self.readers[0](embedded, index, word_counts)]
         if len(self.readers) > 1:
             mirror = mirrored(word_counts, words.shape[1])
@@ -150,13 +151,6 @@ class TPREncoder(nn.Module):
                 for values in (fillers, roles)
             )
         return bind_all(fillers, roles).flatten(1)
-
-
-def embedding(n_symbols: int, d_symbol: int, scale: float) -> nn.Embedding:
-    """Uniform embeddings. No row is kept at zero for padding, because padding is never read."""
-    table = nn.Embedding(n_symbols, d_symbol)
-    nn.init.uniform_(table.weight, -scale, scale)
-    return table
 
 
 def mirrored(counts: Int[Tensor, "batch"], words: int) -> Int[Tensor, "batch {words}"]:

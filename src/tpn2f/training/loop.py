@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,23 +20,23 @@ import torch
 from torch import Tensor
 
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
-from tpn2f.codec import Codec, Weighted, batch_order, distinct
+from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
 from tpn2f.domain import Domain, Example
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
 from tpn2f.metrics import is_same
 from tpn2f.model.health import representation_health
+from tpn2f.program import Program
 from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.training.examples import read_splits, spread, weigh
 from tpn2f.training.hardware import choose_hardware
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
 from tpn2f.training.tensorboard import check_tensorboard, track
-from tpn2f.training.word_vectors import word_vectors
+from tpn2f.training.word_start import named_vectors, start_words
 
 ALONE = Processes()
-OWN = 0.3
-"""The random part of an embedding that starts from the company its word keeps."""
 HEALTH_EXAMPLES = 64
 """How many dev examples the health of the representation is measured on."""
 
@@ -92,44 +92,29 @@ class Trainer:
         self.device = self.hardware.device
         if config.training.tensorboard:
             check_tensorboard()
-        examples = list(islice(read_splits(domain, config.data.train), config.data.limit or None))
-        self.dev = _spread(list(domain.examples(config.data.dev)), config.training.evaluate_examples)
+        parts = list(islice(read_splits(domain, config.data.train), config.data.limit or None))
+        examples = [example for example, _ in parts]
+        dev = [example for example, _ in read_splits(domain, config.data.dev)]
+        self.dev = spread(dev, config.training.evaluate_examples)
         if not examples or not self.dev:
             raise DataError(
                 f"{domain.name}: the split {config.data.train if not examples else config.data.dev} is empty"
             )
         self.data_digest = digest(examples)
-        self.codec = Codec.build(examples, config.data.word_at_least)
-        self.examples = _weigh(examples, config)
+        vectors = named_vectors(config)
+        more = vectors.words[: config.data.more_words] if vectors is not None else ()
+        self.codec = Codec.build(examples, config.data.word_at_least, more)
+        self.examples = weigh(parts, config)
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec).to(self.device)
-        if config.training.word_vectors == "company":
-            self._start_words()
+        start_words(self.model, self.codec, self.examples, config, vectors, processes)
         self.solver = Solver(domain, self.codec, self.model)
         self.optimizer = make_optimizer(self.model, config.training.recurrent_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
         self.standing = Standing()
         self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
         self.steps = self.batches_an_epoch * config.training.epochs
-
-    @torch.no_grad()
-    def _start_words(self) -> None:
-        """Words in the same company start alike, as long as before and with a random part of their own.
-
-        Names of values, such as n0, all keep the same company and must be told apart: they stay as they are.
-        """
-        weight = self.model.encoder.embedding.weight
-        texts = (self.codec.encode_words(example.problem) for example, _ in self.examples)
-        vectors = torch.zeros(weight.shape)
-        if self.processes.leads:
-            vectors = word_vectors(texts, *weight.shape)
-        vectors = vectors.to(self.device)
-        self.processes.sum(vectors)
-        named = torch.tensor([token in self.codec.arguments for token in self.codec.words.tokens], device=self.device)
-        known = vectors.any(1) & ~named
-        length = weight.square().sum(1).mean().sqrt()
-        weight[known] = OWN * weight[known] + math.sqrt(1 - OWN**2) * length * vectors[known]
 
     def resume(self, force: bool = False) -> str | None:
         """Goes back to the last good checkpoint of the run directory; None if there is none. Returns a note.
@@ -250,14 +235,14 @@ class Trainer:
         return training.learning_rate * warm
 
     def _evaluate(self, epoch_loss: float, speed: float) -> Event:
-        """Strict operation accuracy on dev of the weights that would be kept; the best are kept."""
+        """The accuracy on dev of the weights that would be kept; the best are kept."""
         standing = self.standing
         weights = [parameter.detach().clone() for parameter in self.model.parameters()]
         if self.config.training.average:
             self._put(self.average)
         mine = self.processes.share(self.dev)
         predictions = self.solver.predict([example.problem for example in mine])
-        right = [is_same(found[0].program, example.program) for found, example in zip(predictions, mine)]
+        right = [self._is_right(found[0].program, example) for found, example in zip(predictions, mine)]
         count = torch.tensor([float(sum(right))], device=self.device)
         self.processes.sum(count)
         dev = count.item() / len(self.dev)
@@ -270,7 +255,13 @@ class Trainer:
         health = self._health()
         self._put(weights)
         rate = self.rate(max(standing.step - 1, 0))
-        record = {"step": standing.step, "epoch": standing.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": rate}
+        record = {
+            "step": standing.step,
+            "epoch": standing.epoch,
+            "loss": epoch_loss,
+            f"dev_{self.config.training.selection}": dev,
+            "rate": rate,
+        }
         record |= {name: round(value, 4) for name, value in health.items()}
         record["seconds"] = round(standing.seconds, 1)
         if self.processes.leads:
@@ -279,6 +270,11 @@ class Trainer:
         if speed:  # a run that resumes just before a scoring has none
             record["examples_per_second"] = round(speed, 1)
         return self._event("dev", dev=dev, loss=epoch_loss, record=record)
+
+    def _is_right(self, program: Program | None, example: Example) -> bool:
+        if self.config.training.selection == "strict":
+            return is_same(program, example.program)
+        return bool(program) and self.domain.is_solved(program, example)
 
     def _health(self) -> dict[str, float]:
         """Of some dev examples that this codec can spell."""
@@ -347,16 +343,6 @@ class Trainer:
             path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
 
-def read_splits(domain: Domain, names: str) -> Iterable[Example]:
-    """The examples of a split, or of several joined by a plus, one split after the other."""
-    splits = [name.strip() for name in names.split("+")]
-    for name in splits:  # all before the first is read, of which a limit may take enough
-        if name not in domain.splits:
-            raise DataError(f"{domain.name} has no split {name!r}; it has {', '.join(domain.splits)}")
-    for name in splits:
-        yield from domain.examples(name)
-
-
 def _gradient(parameter: Tensor) -> Tensor:
     """The gradient to be summed; zeros where this share has none."""
     if parameter.grad is None:
@@ -369,20 +355,3 @@ def _epoch_of(line: str) -> float:
         return json.loads(line)["epoch"]
     except (ValueError, KeyError, TypeError):
         return math.inf
-
-
-def _weigh(examples: Sequence[Example], config: Config) -> list[Weighted]:
-    """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
-    if not config.data.distinct:
-        return [Weighted(example, 1.0) for example in examples]
-    pairs = distinct(examples)
-    weights = [weight**config.data.weight_power for _, weight in pairs]
-    mean = sum(weights) / len(weights)
-    return [Weighted(example, weight / mean) for (example, _), weight in zip(pairs, weights)]
-
-
-def _spread(examples: list[Example], count: int) -> list[Example]:
-    """So many of the examples, spread evenly; all of them for 0."""
-    if not count or count >= len(examples):
-        return examples
-    return [examples[place * len(examples) // count] for place in range(count)]

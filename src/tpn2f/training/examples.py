@@ -1,0 +1,51 @@
+"""What is learned from: splits joined by a plus, what each example counts, and the part of dev that selects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tpn2f.codec import Weighted, distinct
+from tpn2f.config import Config
+from tpn2f.domain import Domain, Example
+from tpn2f.errors import DataError
+
+
+def read_splits(domain: Domain, names: str) -> Iterator[Weighted]:
+    """The examples of a split, or of several joined by a plus, one split after the other: `gsm8k+generated*0.5`.
+
+    A number behind a split is what each of its examples counts; 1 without one.
+    """
+    splits = [_read_part(part) for part in names.split("+")]
+    for name, _ in splits:  # all before the first is read, of which a limit may take enough
+        if name not in domain.splits:
+            raise DataError(f"{domain.name} has no split {name!r}; it has {', '.join(domain.splits)}")
+    for name, weight in splits:
+        for example in domain.examples(name):
+            yield Weighted(example, weight)
+
+
+def _read_part(part: str) -> tuple[str, float]:
+    name, sign, number = part.partition("*")
+    try:
+        weight = float(number) if sign else 1.0
+    except ValueError:
+        weight = math.nan
+    if not 0 < weight < math.inf:
+        raise DataError(f"{part.strip()!r}: expected a split and a number above 0, such as generated*0.5")
+    return name.strip(), weight
+
+
+def weigh(parts: Sequence[Weighted], config: Config) -> list[Weighted]:
+    """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
+    pairs = distinct(parts, config.data.weight_power) if config.data.distinct else parts
+    weights = [weight for _, weight in pairs]
+    mean = sum(weights) / len(weights)
+    return [Weighted(example, weight / mean) for (example, _), weight in zip(pairs, weights)]
+
+
+def spread(examples: list[Example], count: int) -> list[Example]:
+    """So many of the examples, spread evenly; all of them for 0."""
+    if not count or count >= len(examples):
+        return examples
+    return [examples[place * len(examples) // count] for place in range(count)]
