@@ -1,0 +1,1 @@
+"""Everyday word problems: one reading, one language, many sources."""
