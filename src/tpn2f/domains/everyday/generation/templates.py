@@ -25,6 +25,14 @@ HELD_OUT_PHRASINGS = 8
 HELD_OUT_KINDS = 4
 """Percent of all kinds that are for dev alone, and as many for test."""
 ANSWERS = ("whole", "cents", "any")
+Lists = Mapping[str, list[str]]
+USUAL_SLOTS = {
+    "P": "anyone", "Q": "name", "R": "name", "X": "thing", "Y": "thing", "K": "colour", "L": "colour", "D": "weekday",
+    "Z": "place", "E": "event", "M": "month", "H": "shop", "U": "city",
+}  # fmt: skip
+"""Slots that every story has."""
+USUAL_NUMBERS = {"x": "2..12 | 3..40 | 20..200", "y": "2..12 | 5..60", "z": "6..15 | 5..80"}
+"""Numbers that every story has, for sentences that the question does not need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +116,37 @@ def usable_for(wordings: tuple[Wording, ...], part: str) -> tuple[Wording, ...]:
     return only_for(wordings, "train") + (() if part == "train" else only_for(wordings, part))
 
 
-def read_kinds(table: Mapping[str, Any], theme: str, stocks: Stocks) -> list[Kind]:
-    """The kinds of one TOML file."""
+def read_kinds(table: Mapping[str, Any], theme: str, stocks: Stocks, lists: Lists | None = None) -> list[Kind]:
+    """The kinds of one TOML file; `lists` are sentences that several stories share, `"@name"` in a story's lists."""
     kinds = []
     for entry in table.get("kind", []):
         kinds.append(_kind(entry, _setting(entry, theme, stocks), entry["name"], theme))
     for entry in table.get("story", []):
+        entry = _with_shared(entry, lists or {})
         setting = _setting(entry, theme, stocks)
         for question in entry["question"]:
             kinds.append(_kind(question, setting, f"{entry['name']}/{question['name']}", theme))
     return kinds
+
+
+def _with_shared(entry: Mapping[str, Any], lists: Lists) -> dict[str, Any]:
+    """The story with the usual slots and numbers, where it has none of its own, and shared sentences put in."""
+
+    def full(texts: list[str]) -> list[str]:
+        found = []
+        for text in texts:
+            if text.startswith("@") and text[1:] not in lists:
+                raise DataError(f"{entry.get('name')}: there is no list {text!r}; known: {', '.join(lists)}")
+            found += lists[text[1:]] if text.startswith("@") else [text]
+        return found
+
+    return {
+        **entry,
+        "slots": USUAL_SLOTS | entry.get("slots", {}),
+        "numbers": USUAL_NUMBERS | entry.get("numbers", {}),
+        "facts": {fact: full(texts) for fact, texts in entry.get("facts", {}).items()},
+        "question": [question | {"ask": full(question.get("ask", []))} for question in entry["question"]],
+    }
 
 
 def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
@@ -209,13 +238,20 @@ def _order(text: str, setting: Setting, name: str) -> Order:
 @cache
 def bundled_kinds() -> tuple[Kind, ...]:
     """All kinds that come with the package, by name."""
-    kinds: list[Kind] = []
+    tables: dict[Path, dict[str, Any]] = {}
     for path in sorted(path for folder in FOLDERS for path in folder.glob("*.toml")):
         with path.open("rb") as file:
             try:
-                kinds += read_kinds(tomllib.load(file), path.stem, bundled_stocks())
-            except (tomllib.TOMLDecodeError, KeyError) as error:
-                raise DataError(f"{path}: {error!r}") from None
+                tables[path] = tomllib.load(file)
+            except tomllib.TOMLDecodeError as error:
+                raise DataError(f"{path}: {error}") from None
+    lists = {name: texts for table in tables.values() for name, texts in table.get("lists", {}).items()}
+    kinds: list[Kind] = []
+    for path, table in tables.items():
+        try:
+            kinds += read_kinds(table, path.stem, bundled_stocks(), lists)
+        except KeyError as error:
+            raise DataError(f"{path}: the key {error} is missing") from None
     names = [kind.name for kind in kinds]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
