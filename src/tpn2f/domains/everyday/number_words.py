@@ -147,12 +147,15 @@ def _scaled(tokens: Tokens, count: Fraction, place: int) -> NumberWords:
     while (scale := SCALES.get(tokens.word(place), limit)) < limit:
         place += 1
         if scale == 100:
+            if current >= 100:
+                place -= 1
+                break
             current *= 100
             rest = place + (tokens.word(place) == "and")
         else:
             total, current, limit, rest = total + current * scale, Fraction(0), scale, place
         following = _below_hundred(tokens, rest)
-        if following is not None and following.value:
+        if following is not None and following.value and not _is_denominator(tokens, following.end):
             current, place = current + following.value, following.end
         elif not current and tokens.word(place) == "hundred":
             break

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tpn2f.errors import DataError
 
-MAX_DIGITS = 300
+MAX_DIGITS = 250
 """The longest numeral; more would not fit into a float."""
 
 
