@@ -42,7 +42,7 @@ docs: $(INSTALLED) ## build the documentation into site/; a warning is an error
 	$(BIN)/mkdocs build --strict --quiet
 
 bench: $(INSTALLED) ## run the benchmarks, one after another
-	@set -e; for name in training decoding scaling interpreter learning resume crew serving examples; do \
+	@set -e; for name in training decoding scaling interpreter learning resume processes serving examples; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 	@set -e; for language in mathqa algolisp; do echo "== fuzz $$language"; $(BIN)/python benchmarks/fuzz.py $$language; done
 	@$(BIN)/tpn2f results

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tpn2f.explain import Analysis, QuestionMap, analyse, explain_question
-from tpn2f.plots import draw_attention, draw_measure, draw_relations, draw_selections, save
+from tpn2f.explain.plots import draw_attention, draw_measure, draw_relations, draw_selections, save
 from tpn2f.solver import Solver
 
 ROOT = Path(__file__).resolve().parent.parent

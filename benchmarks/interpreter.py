@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tpn2f.domains.algolisp import AlgoLisp, Answer
-from tpn2f.domains.lisp import compile_tree, evaluate
+from tpn2f.domains.algolisp.domain import AlgoLisp, Answer
+from tpn2f.domains.lisp.language import compile_tree, evaluate
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Tree
 

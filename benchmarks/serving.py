@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from tpn2f.domain import load_domain
 from tpn2f.errors import DataError
-from tpn2f.web.limits import Limits
+from tpn2f.web.limits import ServerLimits
 from tpn2f.web.server import make_server, open_socket
 
 QUESTIONS = 400
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/benchmark_serving.json"))
     options = parser.parse_args()
-    batched, single = Limits(), Limits(batch=1, gather=0.0)
+    batched, single = ServerLimits(), ServerLimits(batch=1, gather=0.0)
     with serving(options, batched) as port:
         questions = find_questions(port, options.data)
         bodies = [json.dumps({"question": text, "beam": options.beam}).encode() for text in questions]
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 @contextmanager
-def serving(options: argparse.Namespace, limits: Limits) -> Iterator[int]:
+def serving(options: argparse.Namespace, limits: ServerLimits) -> Iterator[int]:
     """A server in a process of its own; its port."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
@@ -95,7 +95,7 @@ def serving(options: argparse.Namespace, limits: Limits) -> Iterator[int]:
         process.join(10)
 
 
-def serve(listener, model: str, data: Path | None, threads: int, limits: Limits, ready: Event) -> None:
+def serve(listener, model: str, data: Path | None, threads: int, limits: ServerLimits, ready: Event) -> None:
     import torch
 
     from tpn2f.solver import Solver

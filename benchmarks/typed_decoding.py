@@ -26,8 +26,8 @@ from tpn2f.codec import Codec
 from tpn2f.config import load_config
 from tpn2f.domain import Example
 from tpn2f.domains.algolisp import AlgoLisp
-from tpn2f.domains.lisp_masks import LispTyping
-from tpn2f.domains.lisp_types import infer
+from tpn2f.domains.lisp.decoding.masks import LispTyping
+from tpn2f.domains.lisp.types import infer
 from tpn2f.grammar import make_grammar
 from tpn2f.program import Program, RelationalTuple
 from tpn2f.solver import make_model

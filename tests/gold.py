@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tpn2f.domain import Example
-from tpn2f.domains.algolisp import PROTOCOL, AlgoLisp, Answer
-from tpn2f.domains.lisp_types import infer
+from tpn2f.domains.algolisp.domain import PROTOCOL, AlgoLisp, Answer
+from tpn2f.domains.lisp.types import infer
 from tpn2f.errors import N2FError
 from tpn2f.program import Program
 

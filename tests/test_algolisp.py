@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tpn2f.domain import ANY, Domain, Example, Problem, read_problem
-from tpn2f.domains.algolisp import AlgoLisp, Answer, Case, TypeName
+from tpn2f.domains.algolisp.domain import AlgoLisp, Answer, Case, TypeName
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
 

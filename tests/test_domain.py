@@ -113,7 +113,7 @@ def test_a_domain_is_loaded_by_file_and_is_given_the_folder(tiny: Path) -> None:
 def test_a_domain_is_loaded_by_module(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tiny.parent)
     assert load_domain("tiny_domain:Tiny").name == "tiny"
-    assert load_domain("tpn2f.domains.mathqa:MathQA").name == "mathqa"
+    assert load_domain("tpn2f.domains.mathqa.domain:MathQA").name == "mathqa"
 
 
 def test_an_unknown_name_lists_the_installed_ones() -> None:
@@ -162,8 +162,8 @@ def test_an_installed_domain_that_cannot_be_imported_is_a_domain_error(monkeypat
 def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(name: str, tmp_path: Path) -> None:
     package = tmp_path / "tpn2f"
     shutil.copytree(Path(domain_module.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in package.glob(f"domains/{name}*.py"):
-        file.unlink()
+    for place in package.glob(f"domains/{name}*"):
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
     assert not list(package.glob(f"domains/*{name}*"))
     others = [point for point in entry_points(group=domain_module.ENTRY_POINTS) if point.name != name]
     about = tmp_path / "tpn2f-0.dist-info"
@@ -172,7 +172,7 @@ def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(
     lines = [f"{point.name} = {point.value}" for point in others]
     (about / "entry_points.txt").write_text("\n".join([f"[{domain_module.ENTRY_POINTS}]", *lines]))
     program = (
-        "import tpn2f.cli, tpn2f.demo, tpn2f.reproduction, tpn2f.web.app\n"
+        "import tpn2f.cli, tpn2f.cli.demo, tpn2f.publish.reproduce, tpn2f.web.app\n"
         "from tpn2f.domain import domain_names, load_domain\n"
         "print(tpn2f.__file__, *[load_domain(name).name for name in domain_names()])"
     )

@@ -1,4 +1,4 @@
-"""The contract of `tpn2f.domain.Domain`, as laws that every installed domain keeps; `tpn2f.contract` has most of them.
+"""The contract of `tpn2f.domain.Domain`, as laws that every installed domain keeps; `tpn2f.contract` has most.
 
 To hold a domain of your own to them: `TPN2F_DOMAIN=path/file.py:Name pytest tests/test_domain_contract.py`.
 """
@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FILES, find_data, unchecked
-from tpn2f.contract import check_language, check_reading, check_robustness, is_word, problem_fault, program_fault
+from tpn2f.contract.checks import check_language, check_reading, check_robustness, is_word, problem_fault, program_fault
 from tpn2f.domain import Domain, Example, Problem, Signature, domain_names, load_domain, read_problem
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.evaluation import training_split

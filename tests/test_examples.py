@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import unchecked
-from tpn2f.contract import check_gold, check_splits
+from tpn2f.contract.checks import check_gold, check_splits
 from tpn2f.domain import Example, load_domain, read_problem
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program

@@ -12,7 +12,7 @@ import torch
 from conftest import unchecked
 from tpn2f.codec import Codec
 from tpn2f.domain import Domain, Example, Problem, load_domain
-from tpn2f.domains.algolisp import AlgoLisp, TypeName
+from tpn2f.domains.algolisp.domain import AlgoLisp, TypeName
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.grammar import LEAST, Grammar, TypedGrammar, make_grammar
 from tpn2f.program import Program

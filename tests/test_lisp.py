@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from programs import ENDLESS, FACTORIAL, PROGRAMS, A, Exceeds, Fails
-from tpn2f.domains import lisp
-from tpn2f.domains.lisp import compile_tree, evaluate
-from tpn2f.domains.lisp_check import FORMS, FUNCTIONS
-from tpn2f.domains.lisp_machine import BUILTINS, CONSTANTS, Limits
-from tpn2f.domains.lisp_types import LispTypeError, coarse, format_type, function_type, infer, parse_type
+from tpn2f.domains.lisp import language as lisp
+from tpn2f.domains.lisp.check import FORMS, FUNCTIONS
+from tpn2f.domains.lisp.language import compile_tree, evaluate
+from tpn2f.domains.lisp.machine import BUILTINS, CONSTANTS, MachineLimits
+from tpn2f.domains.lisp.types import LispTypeError, coarse, format_type, function_type, infer, parse_type
 from tpn2f.errors import ExecutionError, LimitError
 from tpn2f.program import MAX_DEPTH, Tree, read_tree
 
 TYPES = {"a": "int[]", "b": "int", "c": "int[]", "s": "string", "w": "string[]"}
-SMALL = Limits(steps=400, depth=60, length=30, characters=40, bits=70)
+SMALL = MachineLimits(steps=400, depth=60, length=30, characters=40, bits=70)
 
 
-def run(tree: Tree | list, values: dict, limits: Limits = lisp.DEFAULT_LIMITS) -> object:
+def run(tree: Tree | list, values: dict, limits: MachineLimits = lisp.DEFAULT_LIMITS) -> object:
     return compile_tree(tree, values).run(values, limits)
 
 
@@ -123,16 +123,16 @@ def typed_tree(random: Random, wanted: str, depth: int, local: dict[str, str]) -
     return random.choice(kinds + own[wanted])()
 
 
-def outcome(evaluator, tree: Tree, limits: Limits) -> object:
+def outcome(evaluator, tree: Tree, limits: MachineLimits) -> object:
     try:
         return evaluator(tree, A, limits)
     except ExecutionError as error:
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["default", "small"])
+@pytest.mark.parametrize("limits", [MachineLimits(), SMALL], ids=["default", "small"])
 @given(seed=st.integers(0, 2**32))
-def test_the_fast_evaluator_is_the_specification(limits: Limits, seed: int) -> None:
+def test_the_fast_evaluator_is_the_specification(limits: MachineLimits, seed: int) -> None:
     random = Random(seed)
     for tree in (random_tree(random, 6), typed_tree(random, random.choice(["int", "int[]", "string"]), 4, {})):
         assert outcome(run, tree, limits) == outcome(evaluate, tree, limits)
@@ -168,18 +168,18 @@ def test_nothing_but_execution_errors_and_no_change_of_the_input(seed: int) -> N
 @pytest.mark.parametrize(
     ("text", "limits", "words"),
     [
-        ("(+ 1 (+ 1 1))", Limits(steps=4), "more than 4 steps"),
-        ("(len a)", Limits(length=2), "2 elements"),
-        ("(strlen s)", Limits(characters=5), "5 characters"),
-        ("(+ 2 2)", Limits(bits=2), "2 bits"),
-        ("(abs b)", Limits(bits=2), "2 bits"),
-        (f"(invoke1 {FACTORIAL} 10)", Limits(depth=20), "depth limit, 20"),
-        ("(digits 1000000000)", Limits(length=3), "3 elements"),
-        ("(append a 1)", Limits(length=3), "3 elements"),
-        ('(str_split s " ")', Limits(length=3, characters=99), "3 elements"),
+        ("(+ 1 (+ 1 1))", MachineLimits(steps=4), "more than 4 steps"),
+        ("(len a)", MachineLimits(length=2), "2 elements"),
+        ("(strlen s)", MachineLimits(characters=5), "5 characters"),
+        ("(+ 2 2)", MachineLimits(bits=2), "2 bits"),
+        ("(abs b)", MachineLimits(bits=2), "2 bits"),
+        (f"(invoke1 {FACTORIAL} 10)", MachineLimits(depth=20), "depth limit, 20"),
+        ("(digits 1000000000)", MachineLimits(length=3), "3 elements"),
+        ("(append a 1)", MachineLimits(length=3), "3 elements"),
+        ('(str_split s " ")', MachineLimits(length=3, characters=99), "3 elements"),
     ],
 )
-def test_each_limit_can_be_set_and_is_named(text: str, limits: Limits, words: str) -> None:
+def test_each_limit_can_be_set_and_is_named(text: str, limits: MachineLimits, words: str) -> None:
     tree = read_tree(text)
     for evaluator in (run, evaluate):
         with pytest.raises(LimitError, match=words):
@@ -190,7 +190,7 @@ def test_each_limit_can_be_set_and_is_named(text: str, limits: Limits, words: st
 @pytest.mark.parametrize("setting", [{"steps": 0}, {"bits": 10**6}, {"depth": 10**4}])
 def test_limits_that_would_not_be_safe_are_refused(setting: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"limits|at most"):
-        Limits(**setting)
+        MachineLimits(**setting)
 
 
 def test_deep_recursion_is_the_same_however_deep_the_caller_is() -> None:
@@ -201,7 +201,7 @@ def test_deep_recursion_is_the_same_however_deep_the_caller_is() -> None:
     def descend(levels: int) -> list[object]:
         if levels:
             return descend(levels - 1)
-        return [outcome(evaluator, tree, Limits()) for tree in (deep, endless) for evaluator in (run, evaluate)]
+        return [outcome(evaluator, tree, MachineLimits()) for tree in (deep, endless) for evaluator in (run, evaluate)]
 
     room = sys.getrecursionlimit() - 300
     assert descend(room) == descend(0)
@@ -230,7 +230,7 @@ def test_the_deepest_nesting_of_calls_stays_below_python_s_own_limit() -> None:
     def attempt() -> None:
         for function in trees:
             for evaluator in (run, evaluate):
-                errors.append(outcome(evaluator, ("invoke1", function, "0"), Limits()))
+                errors.append(outcome(evaluator, ("invoke1", function, "0"), MachineLimits()))
 
     thread = threading.Thread(target=attempt)
     thread.start()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conftest import unchecked
 from tpn2f.domain import Problem
-from tpn2f.domains.mathqa import MAX_CHARACTERS, MathQA, constant_value, mask_numbers, tokenize
+from tpn2f.domains.mathqa.domain import MAX_CHARACTERS, MathQA, constant_value, mask_numbers, tokenize
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program
 

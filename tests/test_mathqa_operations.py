@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conftest import unchecked
 from tpn2f.domain import Problem
 from tpn2f.domains.mathqa import MathQA
-from tpn2f.domains.mathqa_operations import OPERATIONS, RELATIONS, to_binary
+from tpn2f.domains.mathqa.operations import OPERATIONS, RELATIONS, to_binary
 from tpn2f.errors import ExecutionError, LimitError, ProgramSyntaxError
 from tpn2f.program import MAX_TUPLES, Program
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tpn2f.domains.mathqa_options import LETTERS, Options, arithmetic, read_options, read_value, split_options
+from tpn2f.domains.mathqa.options import LETTERS, Options, arithmetic, read_options, read_value, split_options
 
 SPLITS = {
     "a ) 24 , b ) 120 , c ) 625 , d ) 720 , e ) 1024": ("24", "120", "625", "720", "1024"),

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from conftest import unchecked
 from tpn2f.domains.mathqa import MathQA
-from tpn2f.domains.mathqa_operations import OPERATIONS
-from tpn2f.domains.mathqa_options import Options, read_options
-from tpn2f.domains.mathqa_published import CHANCE, published_credit, published_numbers
+from tpn2f.domains.mathqa.operations import OPERATIONS
+from tpn2f.domains.mathqa.options import Options, read_options
+from tpn2f.domains.mathqa.published import CHANCE, published_credit, published_numbers
 from tpn2f.program import Program
 
 FIVE = "a ) 10 , b ) 20 , c ) 30 , d ) 40 , e ) 50"

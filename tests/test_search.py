@@ -8,9 +8,9 @@ import torch
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Choices, Domain, Example, Problem, Signature, load_domain
-from tpn2f.domains.algolisp import AlgoLisp, TypeName
+from tpn2f.domains.algolisp.domain import AlgoLisp, TypeName
 from tpn2f.domains.arithmetic import Arithmetic
-from tpn2f.domains.lisp_types import infer
+from tpn2f.domains.lisp.types import infer
 from tpn2f.grammar import Grammar, TypedGrammar, make_grammar
 from tpn2f.model import ModelConfig, build_model, systems
 from tpn2f.program import Program, reference

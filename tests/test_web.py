@@ -31,7 +31,7 @@ from tpn2f.search import Candidate
 from tpn2f.solver import Solver, make_model
 from tpn2f.web.answers import plain, read_question, spell
 from tpn2f.web.app import FOLDER, PAGES, load_examples, make_app
-from tpn2f.web.limits import SECURITY, Limits
+from tpn2f.web.limits import SECURITY, ServerLimits
 from tpn2f.web.messages import MAX_BEAM, MAX_CHARACTERS
 from tpn2f.web.relations import find_map
 
@@ -135,7 +135,7 @@ def test_a_program_is_worked_step_by_step(client, solver, choose):
 def test_batched_answers_equal_single_ones(client, solver, arithmetic_examples):
     """Two dozen questions of several widths at once, against each by itself."""
     questions = [(example.text, 1 + place % 2) for place, example in enumerate(arithmetic_examples("dev")[:24])]
-    app = make_app({"tiny": solver}, Limits(gather=0.01))
+    app = make_app({"tiny": solver}, ServerLimits(gather=0.01))
 
     async def together() -> list[httpx2.Response]:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://test") as web:
@@ -445,7 +445,7 @@ class Gate:
 
 def test_an_answer_that_takes_too_long_is_504_and_the_server_lives(solver, monkeypatch):
     gate = Gate(solver, monkeypatch)
-    with TestClient(make_app({"tiny": solver}, Limits(seconds=0.05))) as client:
+    with TestClient(make_app({"tiny": solver}, ServerLimits(seconds=0.05))) as client:
         assert_refused(client.post("/api/solve", json={"question": QUESTION}), 504, "0.05 seconds")
         assert_refused(client.post("/api/explain", json={"question": QUESTION}), 504, "0.05 seconds")
         assert client.get("/healthz").json() | {"version": ""} == {
@@ -456,7 +456,7 @@ def test_an_answer_that_takes_too_long_is_504_and_the_server_lives(solver, monke
 
 def test_a_crowd_is_told_to_come_back(solver, monkeypatch):
     gate = Gate(solver, monkeypatch)
-    app = make_app({"tiny": solver}, Limits(pending=2))
+    app = make_app({"tiny": solver}, ServerLimits(pending=2))
 
     async def scene() -> tuple[list[httpx2.Response], httpx2.Response]:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://test") as web:

@@ -22,7 +22,7 @@ from tpn2f.cli.serve import has_desktop, load_models
 from tpn2f.domain import load_domain
 from tpn2f.errors import ConfigError
 from tpn2f.web.app import make_app
-from tpn2f.web.limits import SECURITY, Limits
+from tpn2f.web.limits import SECURITY, ServerLimits
 from tpn2f.web.server import address_of, make_server, open_socket
 
 PATIENCE = 0.4
@@ -32,7 +32,7 @@ PATIENCE = 0.4
 def address() -> Iterator[tuple[str, int]]:
     """A server with little patience."""
     examples = list(load_domain("arithmetic").examples("train"))[:50]
-    limits = Limits(patience=PATIENCE)
+    limits = ServerLimits(patience=PATIENCE)
     started = threading.Event()
     server = make_server(make_app({"tiny": make_solver("arithmetic", examples)}, limits), limits, started.set)
     with open_socket("127.0.0.1", 0) as listener:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from tpn2f.cli.display import show_run, show_solution
+from tpn2f.cli.questions import Line, Unread, add_given, count_questions, open_questions
 from tpn2f.cli.terminal import (
     DataOption,
     DomainOption,
@@ -26,11 +28,9 @@ from tpn2f.cli.terminal import (
     read_input,
     spinner,
 )
-from tpn2f.display import show_run, show_solution
 from tpn2f.domain import load_domain
 from tpn2f.errors import DataError
 from tpn2f.program import Program, read_tree
-from tpn2f.questions import Line, Unread, add_given, count_questions, open_questions
 from tpn2f.solution import Question, Solution
 from tpn2f.wording import clean, cut
 
@@ -61,7 +61,7 @@ def demo(
     model: ModelOption = None,
 ) -> None:
     """See it work: word problems solved step by step, one of yours too, and Lisp programs on inputs."""
-    from tpn2f.demo import show_demo
+    from tpn2f.cli.demo import show_demo
 
     solver = lisp = None
     with spinner("loading the models"):

@@ -25,9 +25,9 @@ def calibrate(
     as_json: JsonOption = False,
 ) -> None:
     """Make a model's confidence honest: find its temperature on dev, measure it, and keep it with the model."""
+    from tpn2f.cli.display import show_calibration
     from tpn2f.confidence import calibrate as find
     from tpn2f.confidence import facts, judge, write_calibration
-    from tpn2f.display import show_calibration
     from tpn2f.evaluation import digest
     from tpn2f.solver import Solver
 

@@ -30,7 +30,7 @@ def data_show(
     data: DataOption = None,
 ) -> None:
     """Some examples of a split, readable: text, gold program, and whether it gives the gold answer."""
-    from tpn2f.display import show_example
+    from tpn2f.cli.display import show_example
 
     language = load_domain(domain, data)
     shown = 0
@@ -55,7 +55,7 @@ def data_check(
     as_json: JsonOption = False,
 ) -> None:
     """The data doctor: counts, gold that does not run or misses its answer, duplicates, leaks between splits."""
-    from tpn2f.doctor import examine
+    from tpn2f.data.check import examine
 
     language = load_domain(domain, data)
     with spinner(f"examining {domain}") as update:
@@ -63,7 +63,7 @@ def data_check(
     if as_json:
         out.print(health.to_json(), soft_wrap=True, markup=False)
     else:
-        from tpn2f.display import show_health
+        from tpn2f.cli.display import show_health
 
         show_health(out, health, list_ids)
     if output is not None:
@@ -79,7 +79,7 @@ def data_get(
     ] = None,
 ) -> None:
     """Download a data set's public originals, check their sums, and go on where a download stopped."""
-    from tpn2f.download import fetch, target_folder
+    from tpn2f.data.download import fetch, target_folder
 
     folder = into or target_folder(dataset)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

@@ -27,7 +27,7 @@ def domain_new(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
     """Write a commented starter domain, NAME.py, and its tests, test_NAME.py."""
-    from tpn2f.starter import write_starter
+    from tpn2f.functions.starter import write_starter
 
     for path in write_starter(name, folder, force):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
@@ -41,7 +41,7 @@ def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOpt
     Finds programs that cannot be parsed, unknown relations, wrong arities and types, ambiguous texts, leaks between
     splits, gold that does not run, and functions that loop or build too much. Runs in a process of its own.
     """
-    from tpn2f.inspection import inspect_domain
+    from tpn2f.contract.isolated import inspect_domain
 
     colours = {"note": "", "warning": "[yellow]warning[/]  ", "error": "[red]error[/]  "}
     findings = []

@@ -32,8 +32,8 @@ from tpn2f.domain import read_problem
 from tpn2f.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from tpn2f.colours import Kind
-    from tpn2f.explain import Analysis, Group, QuestionMap
+    from tpn2f.explain import Analysis, QuestionMap, WordGroup
+    from tpn2f.explain.colours import Kind
 
 FORMATS = ("png", "svg", "html", "json")
 SHADES = " ░▒▓█"
@@ -78,7 +78,7 @@ def explain(
             raise DataError("nothing to explain: give a question, or --split dev to look at the model")
     if {"png", "svg", "html"} & set(wanted):
         # Before anything takes time: pictures need an extra.
-        import tpn2f.plots  # noqa: F401
+        import tpn2f.explain.plots  # noqa: F401
     solver = Solver.load(model or domain or "mathqa", data, domain)
     inputs = dict(read_input(text) for text in value or [])
     found = []
@@ -134,13 +134,13 @@ def write_all(
         write(folder / "explain.json", numbers)
         written.append(folder / "explain.json")
     if "html" in formats:
-        from tpn2f.album import make_page
+        from tpn2f.explain.page import make_page
 
         write(folder / "explain.html", make_page("Inside the model", questions, analysis))
         written.append(folder / "explain.html")
     pictures = [name for name in formats if name in ("png", "svg")]
     if pictures:
-        from tpn2f.plots import save
+        from tpn2f.explain.plots import save
 
         for name, draw in _pictures([seen for _, seen in questions], analysis).items():
             written += save(draw(), folder / name, pictures)
@@ -148,7 +148,7 @@ def write_all(
 
 
 def _pictures(maps: Sequence[QuestionMap], analysis: Analysis | None) -> dict[str, Callable]:
-    from tpn2f.plots import draw_attention, draw_measure, draw_relations, draw_selections
+    from tpn2f.explain.plots import draw_attention, draw_measure, draw_relations, draw_selections
 
     found: dict[str, Callable] = {}
     if any(seen.has_roles for seen in maps):
@@ -170,7 +170,7 @@ def _pictures(maps: Sequence[QuestionMap], analysis: Analysis | None) -> dict[st
 
 def show_question(console: Console, text: str, seen: QuestionMap) -> None:
     """Words with their roles and fillers below, in lines as wide as the terminal; then the attention of every tuple."""
-    from tpn2f.colours import palette, selected, tag
+    from tpn2f.explain.colours import palette, selected, tag
 
     words = [" ".join(word.split()) or "□" for word in seen.words[:MOST_WORDS]]
     kinds: tuple[Kind, ...] = ("role", "filler") if seen.has_roles else ()
@@ -236,7 +236,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _style(seen: QuestionMap, kind: Kind, place: int, colours: dict[Kind, dict[int, str]]) -> str:
-    from tpn2f.colours import faded, selected
+    from tpn2f.explain.colours import faded, selected
 
     choices = selected(seen, kind)
     if not choices or not choices[place]:
@@ -281,7 +281,7 @@ def show_analysis(console: Console, analysis: Analysis) -> None:
         console.print(f"[dim]note: {escape(note)}[/]", soft_wrap=True)
 
 
-def _show_groups(console: Console, kind: str, groups: Sequence[Group], size: int) -> None:
+def _show_groups(console: Console, kind: str, groups: Sequence[WordGroup], size: int) -> None:
     table = Table(title=f"words by {kind}: the largest of {len(groups)} that are used, of {size}")
     table.add_column(kind, justify="right")
     table.add_column("tokens", justify="right")

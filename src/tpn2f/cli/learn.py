@@ -54,26 +54,26 @@ def train(
 def train_run(config: Config, place: Path, data: Path | None, resume: bool = False, force: bool = False) -> bool:
     """Trains in one run directory and shows how it goes. Whether it came to its end, or somebody else shows it."""
     from tpn2f.checkpoint import locked
-    from tpn2f.crew import gather_crew
-    from tpn2f.device import choose_hardware
-    from tpn2f.display import show_training
+    from tpn2f.cli.display import show_training
     from tpn2f.training import Trainer
+    from tpn2f.training.hardware import choose_hardware
+    from tpn2f.training.processes import join_processes
 
     _prepare_process()
     hardware = choose_hardware(config.training.device, config.training.precision)
-    with gather_crew(hardware.device) as crew, locked(place) if crew.leads else nullcontext():
+    with join_processes(hardware.device) as processes, locked(place) if processes.leads else nullcontext():
         if not resume and (place / "checkpoints" / "last").exists():
             raise CheckpointError(f"{place} already holds a training: go on with --resume, or choose another --folder")
-        crew.wait()
+        processes.wait()
         with spinner(f"reading {config.data.domain}"):
-            trainer = Trainer(config, load_domain(config.data.domain, data), place, crew)
+            trainer = Trainer(config, load_domain(config.data.domain, data), place, processes)
         note = trainer.resume(force) if resume else None
-        if resume and crew.leads:
+        if resume and processes.leads:
             told = note or f"{place} has no checkpoint yet: starting from the beginning"
             err.print(escape(told), soft_wrap=True)
         with _stopping(trainer):
-            finished = show_training(out, err, trainer) if crew.leads else _run_quietly(trainer)
-    return finished or not crew.leads
+            finished = show_training(out, err, trainer) if processes.leads else _run_quietly(trainer)
+    return finished or not processes.leads
 
 
 def tune(
@@ -102,10 +102,10 @@ def tune(
     """
     import math
 
+    from tpn2f.cli.display import show_best, show_tuning
     from tpn2f.config import load_config, write_value
-    from tpn2f.display import show_best, show_tuning
-    from tpn2f.space import read_space
     from tpn2f.tuning import Tuner
+    from tpn2f.tuning.settings import read_space
 
     _prepare_process()
     setup = load_config(config, settings or [])

@@ -34,8 +34,8 @@ def reproduce(
     """
     from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
-    from tpn2f.reproduction import TABLES, report_path, row_config, score_row
-    from tpn2f.results import write_tables
+    from tpn2f.publish.reproduce import TABLES, report_path, row_config, score_row
+    from tpn2f.publish.tables import write_tables
 
     if table not in TABLES:
         raise DataError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
@@ -93,7 +93,7 @@ def bundle(
 
     Needs the extra `web` and the data, for the map that the explorer shows.
     """
-    from tpn2f.bundle import write_bundle
+    from tpn2f.publish.bundle import write_bundle
     from tpn2f.solver import PRETRAINED, Solver
     from tpn2f.web.relations import MAP, draw_map
 

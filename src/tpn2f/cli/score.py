@@ -101,7 +101,7 @@ def results(
     check: Annotated[bool, typer.Option("--check", help="Only say whether the tables are up to date.")] = False,
 ) -> None:
     """Fill the tables of README.md and docs/results.md from the files in results/."""
-    from tpn2f.results import stale_pages, write_tables
+    from tpn2f.publish.tables import stale_pages, write_tables
 
     if check:
         stale = stale_pages(root)

@@ -56,16 +56,16 @@ def serve(
             )
         with spinner("loading"):
             from tpn2f.web.app import make_app
-            from tpn2f.web.limits import Limits
+            from tpn2f.web.limits import ServerLimits
 
             solvers = load_models(model or [], data, domain)
             hosts = {*LOOPBACK, host.lower()} if host in LOOPBACK else None
-            app = make_app(solvers, Limits(), hosts)
+            app = make_app(solvers, ServerLimits(), hosts)
         err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
         wanted = has_desktop() if show is None else show
         # However Ctrl-C comes through: as uvicorn's own orderly end, or as an exception after it.
         with suppress(KeyboardInterrupt):
-            make_server(app, Limits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
+            make_server(app, ServerLimits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
         err.print("stopped")
 
 

@@ -1,7 +1,7 @@
 """What can be seen inside a trained model, as numbers: of a question, of a split, of the decoder's algebra."""
 
 from tpn2f.explain.analysis import Analysis, analyse
-from tpn2f.explain.groups import Group, Member, WordGroups, group_words
+from tpn2f.explain.groups import GroupedWord, WordGroup, WordGroups, group_words
 from tpn2f.explain.purity import Agreement, agreement
 from tpn2f.explain.question import THRESHOLD, QuestionMap, Selection, explain_question
 from tpn2f.explain.relations import Clustering, RelationMap, Spread, TPRMeasure, measure_tpr, relation_vectors
@@ -11,13 +11,13 @@ __all__ = [
     "Agreement",
     "Analysis",
     "Clustering",
-    "Group",
-    "Member",
+    "GroupedWord",
     "QuestionMap",
     "RelationMap",
     "Selection",
     "Spread",
     "TPRMeasure",
+    "WordGroup",
     "WordGroups",
     "agreement",
     "analyse",

@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 from tpn2f.errors import DataError
-from tpn2f.explain.observe import Chosen, Tokens, observe_words, take
+from tpn2f.explain.observe import ChosenVectors, Tokens, observe_words, take
 from tpn2f.solver import Solver
 
 MOST_WORDS = 12
@@ -17,7 +17,7 @@ NO_ROLES = "the encoder is a plain LSTM: it has no fillers and no roles"
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GroupedWord:
     """A word of a group."""
 
     word: str
@@ -28,14 +28,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WordGroup:
     """The words that select one filler or one role with a weight above 0.1."""
 
     number: int
     tokens: int
     share: float
     """The part of all tokens that is in the group; groups overlap where a word selects several."""
-    words: tuple[Member, ...]
+    words: tuple[GroupedWord, ...]
     """The most typical words first: frequent in the group, and more frequent there than elsewhere."""
 
 
@@ -44,8 +44,8 @@ class WordGroups:
     """The groups of all fillers and roles that are used, the largest first."""
 
     tokens: int
-    fillers: tuple[Group, ...]
-    roles: tuple[Group, ...]
+    fillers: tuple[WordGroup, ...]
+    roles: tuple[WordGroup, ...]
     n_fillers: int
     """How many fillers there are to choose from, in one reading direction."""
     n_roles: int
@@ -73,7 +73,7 @@ def group_tokens(tokens: Tokens) -> WordGroups:
     )
 
 
-def _groups(words: tuple[str, ...], chosen: Chosen) -> tuple[Group, ...]:
+def _groups(words: tuple[str, ...], chosen: ChosenVectors) -> tuple[WordGroup, ...]:
     everywhere = Counter(words)
     members: dict[int, Counter[str]] = {}
     for token, number in zip(chosen.token.tolist(), chosen.number.tolist()):
@@ -84,6 +84,6 @@ def _groups(words: tuple[str, ...], chosen: Chosen) -> tuple[Group, ...]:
         # A word's part in the information that the group has of its words: rare and common words are both fairly seen.
         weight = {word: n * log(n * len(words) / (size * everywhere[word])) for word, n in counts.items()}
         ranked = sorted(counts, key=lambda word, weight=weight: (-weight[word], word))[:MOST_WORDS]
-        typical = tuple(Member(word, counts[word], counts[word] / everywhere[word]) for word in ranked)
-        groups.append(Group(number, size, size / len(words), typical))
+        typical = tuple(GroupedWord(word, counts[word], counts[word] / everywhere[word]) for word in ranked)
+        groups.append(WordGroup(number, size, size / len(words), typical))
     return tuple(sorted(groups, key=lambda group: (-group.tokens, group.number)))

@@ -24,12 +24,12 @@ from tpn2f.tpr import decompose, unbind_positions
 from tpn2f.vocabulary import SPECIALS
 
 BATCH = 64
-Progress = Callable[[int, int], None]
+OnExamples = Callable[[int, int], None]
 """Is told how many of how many examples are done."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenVectors:
     """What the words of a split select among the fillers, or among the roles."""
 
     best: np.ndarray
@@ -51,8 +51,8 @@ class Tokens:
     """Whether a program may use the word as an argument, such as n0."""
     text: np.ndarray
     """Which example the word is of."""
-    fillers: Chosen
-    roles: Chosen
+    fillers: ChosenVectors
+    roles: ChosenVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def take(solver: Solver, split: str, limit: int = 0) -> list[Example]:
 
 
 def observe_words(
-    solver: Solver, examples: Sequence[Example], progress: Progress = lambda done, total: None
+    solver: Solver, examples: Sequence[Example], progress: OnExamples = lambda done, total: None
 ) -> Tokens | None:
     """The selections of all words; None for an encoder that has no fillers and roles."""
     words: list[str] = []
@@ -116,7 +116,7 @@ def observe_words(
     if not words:
         raise DataError("the examples have no words")
     fillers, roles = (
-        Chosen(*(np.concatenate(column) for column in zip(*scores[kind])), size=sizes[kind])
+        ChosenVectors(*(np.concatenate(column) for column in zip(*scores[kind])), size=sizes[kind])
         for kind in ("filler", "role")
     )
     return Tokens(tuple(words), np.array(is_name), np.array(text), fillers, roles)
@@ -135,7 +135,7 @@ def _select(scores: Tensor, offset: int) -> _Part:
 
 
 def observe_tuples(
-    solver: Solver, examples: Sequence[Example], seed: int = 0, progress: Progress = lambda done, total: None
+    solver: Solver, examples: Sequence[Example], seed: int = 0, progress: OnExamples = lambda done, total: None
 ) -> Tuples | None:
     """What every gold tuple looks like in the decoder; None for a decoder that has no tuples.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tpn2f.domain import Domain
 from tpn2f.explain.classes import asked_part, relation_classes, word_class
-from tpn2f.explain.observe import Chosen, Tokens
+from tpn2f.explain.observe import ChosenVectors, Tokens
 from tpn2f.explain.relations import RelationMap
 
 SHUFFLES = 999
@@ -149,7 +149,7 @@ def _shuffle(
 
 
 def _against_word_class(
-    name: str, tokens: Tokens, chosen: Chosen, direction: int, known: Callable[[str], bool], shuffles: int
+    name: str, tokens: Tokens, chosen: ChosenVectors, direction: int, known: Callable[[str], bool], shuffles: int
 ) -> Agreement | None:
     votes: dict[tuple[str, str], Counter[int]] = {}
     for word, is_name, number in zip(tokens.words, tokens.is_name.tolist(), chosen.best[:, direction].tolist()):
@@ -164,7 +164,7 @@ def _against_word_class(
 def _against_part(
     name: str,
     tokens: Tokens,
-    chosen: Chosen,
+    chosen: ChosenVectors,
     direction: int,
     asked: np.ndarray,
     known: Callable[[str], bool],

@@ -14,7 +14,7 @@ from tpn2f.program import Program, write_tree
 from tpn2f.search import Candidate as Found
 from tpn2f.solution import Solution
 from tpn2f.solver import Solver
-from tpn2f.web.messages import Candidate, Choice, Explained, Input, Solved, Tuple, Word, WorkedStep
+from tpn2f.web.messages import Choice, Explained, InputField, RankedProgram, Solved, Tuple, Word, WorkedStep
 from tpn2f.wording import clean, format_sum, format_value
 
 MAX_ANSWER = 2_000
@@ -149,7 +149,7 @@ def _word(shown: str, space: bool, word: str, problem: Problem, known: Container
     return Word(text=shown, space=space, name=name, known=word in known)
 
 
-def _candidate(solution: Solution) -> Candidate:
+def _candidate(solution: Solution) -> RankedProgram:
     steps = [
         WorkedStep(
             values=[_shorten(format_value(value)) for value in step.values],
@@ -158,7 +158,7 @@ def _candidate(solution: Solution) -> Candidate:
         )
         for step in solution.steps
     ]
-    return Candidate(
+    return RankedProgram(
         program=None if solution.program is None else str(solution.program),
         tuples=_tuples(solution.program),
         tree=_tree(solution.program),
@@ -170,7 +170,7 @@ def _candidate(solution: Solution) -> Candidate:
     )
 
 
-def _inputs(solver: Solver, reading: Reading) -> list[Input]:
+def _inputs(solver: Solver, reading: Reading) -> list[InputField]:
     kinds = solver.domain.names(reading.problem)
     inputs = []
     for name, value in reading.problem.bindings.items():
@@ -179,7 +179,7 @@ def _inputs(solver: Solver, reading: Reading) -> list[Input]:
         given = reading.values.get(name, None if needed else value)
         kind = str(value) if needed else kinds.get(name, "")
         shown = None if given is None and name not in reading.values else _shorten(format_value(given))
-        inputs.append(Input(name=name, kind=kind, value=shown, needed=needed))
+        inputs.append(InputField(name=name, kind=kind, value=shown, needed=needed))
     return inputs
 
 

@@ -26,18 +26,18 @@ from tpn2f.errors import DataError, N2FError
 from tpn2f.solver import Solver
 from tpn2f.web.answers import Reading, explain, read_question, solve_together
 from tpn2f.web.batching import Batcher
-from tpn2f.web.limits import Guard, Limits
+from tpn2f.web.limits import Guard, ServerLimits
 from tpn2f.web.messages import (
     MAX_BEAM,
     MAX_CHARACTERS,
     Ask,
     Explained,
-    Health,
     Look,
     ModelCard,
     Models,
     Refusal,
-    RelationMap,
+    RelationMapMessage,
+    ServerHealth,
     Shelf,
     Solved,
 )
@@ -70,14 +70,14 @@ Given = TypeVar("Given")
 class Hosted:
     """A model that is being served."""
 
-    def __init__(self, name: str, solver: Solver, worker: ThreadPoolExecutor, limits: Limits) -> None:
+    def __init__(self, name: str, solver: Solver, worker: ThreadPoolExecutor, limits: ServerLimits) -> None:
         self.name, self.solver = name, solver
         self.batcher: Batcher[Reading, Solved] = Batcher(
             partial(solve_together, solver, name), worker, limits.batch, limits.gather
         )
-        self._map: asyncio.Task[RelationMap] | None = None
+        self._map: asyncio.Task[RelationMapMessage] | None = None
 
-    def map(self) -> asyncio.Task[RelationMap]:
+    def map(self) -> asyncio.Task[RelationMapMessage]:
         """The map of relations, whose drawing starts on first demand."""
         if self._map is None:
             # Not in the worker: questions are answered meanwhile.
@@ -101,7 +101,7 @@ class Hosted:
 
 
 def make_app(
-    solvers: Mapping[str, Solver], limits: Limits | None = None, hosts: Collection[str] | None = None
+    solvers: Mapping[str, Solver], limits: ServerLimits | None = None, hosts: Collection[str] | None = None
 ) -> Guard:
     """An ASGI app that answers with these models, by name; the first is the one that is asked by default.
 
@@ -109,7 +109,7 @@ def make_app(
     """
     if not solvers:
         raise DataError("there is no model to serve")
-    limits = limits or Limits()
+    limits = limits or ServerLimits()
     # Decoding uses all cores already, so that a second thread would only slow the first one down. Denormal numbers,
     # which sharp softmaxes make, are slow; that setting belongs to the thread.
     worker = ThreadPoolExecutor(1, "tpn2f-solve", partial(torch.set_flush_denormal, True))
@@ -132,7 +132,9 @@ def make_app(
     return guard
 
 
-def _add_questions(app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoolExecutor, limits: Limits) -> None:
+def _add_questions(
+    app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoolExecutor, limits: ServerLimits
+) -> None:
     def read(model: Hosted, ask: Ask) -> Reading:
         try:
             return read_question(model.solver, ask.question, ask.values, ask.beam, limits.words)
@@ -162,7 +164,7 @@ def _add_questions(app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoo
         return seen.model_copy(update={"milliseconds": _since(started)})
 
     @app.get("/api/models/{name}/relations", responses={status: REFUSALS[status] for status in (404, 422, 504)})
-    async def relations(name: str) -> RelationMap:
+    async def relations(name: str) -> RelationMapMessage:
         """The map of a model's relations. Drawn on first demand, which takes a while."""
         model = _find(hosted, name)
         try:
@@ -181,9 +183,9 @@ def _add_facts(app: FastAPI, hosted: Mapping[str, Hosted], guard: Guard) -> None
         return Models(models=cards, max_words=guard.limits.words, max_characters=MAX_CHARACTERS, max_beam=MAX_BEAM)
 
     @app.get("/healthz")
-    async def health() -> Health:
+    async def health() -> ServerHealth:
         """Whether the server is alive."""
-        return Health(status="ok", version=version("tpn2f"), models=list(hosted), pending=guard.pending)
+        return ServerHealth(status="ok", version=version("tpn2f"), models=list(hosted), pending=guard.pending)
 
 
 def load_examples() -> dict[str, Shelf]:

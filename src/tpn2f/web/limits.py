@@ -32,7 +32,7 @@ SECURITY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What the server is willing to do."""
 
     body: int = 65_536
@@ -55,7 +55,9 @@ class Limits:
 class Guard:
     """Refuses what is too large, too slow, too much or of the wrong kind before the app sees it."""
 
-    def __init__(self, app: App, limits: Limits, paths: Collection[str], hosts: Collection[str] | None = None) -> None:
+    def __init__(
+        self, app: App, limits: ServerLimits, paths: Collection[str], hosts: Collection[str] | None = None
+    ) -> None:
         """`paths`: those that take a body. `hosts`: the names that the server answers to, without ports; None for any.
 
         A page from elsewhere can make its own name point to this machine, but it cannot change the name that the

@@ -78,7 +78,7 @@ class Word(BaseModel):
     known: bool = Field(description="Whether training had it.")
 
 
-class Input(BaseModel):
+class InputField(BaseModel):
     """A value that the question gives, or an argument that it introduces."""
 
     name: str
@@ -102,7 +102,7 @@ class WorkedStep(BaseModel):
     text: str = Field(description="Both in the language's own signs: 60 / 100 = 0.6.")
 
 
-class Candidate(BaseModel):
+class RankedProgram(BaseModel):
     """A program that the search came to, run."""
 
     program: str | None
@@ -115,18 +115,18 @@ class Candidate(BaseModel):
     confidence: float = Field(description="The model's probability of the program.")
 
 
-class Solved(Candidate):
+class Solved(RankedProgram):
     """The best candidate, the question as the model reads it, and the other candidates."""
 
     model: str
     domain: str
     words: list[Word]
     rest: str = Field(description="What the person wrote behind the last word.")
-    inputs: list[Input]
+    inputs: list[InputField]
     unknown: list[str] = Field(description="Words that training did not have.")
     notes: list[str] = Field(description="What else to know before one trusts the answer.")
     calibrated: bool = Field(description="Whether confidence agrees with how often the model is right on dev.")
-    alternatives: list[Candidate]
+    alternatives: list[RankedProgram]
     milliseconds: float
 
 
@@ -200,7 +200,7 @@ class Point(BaseModel):
     clusters: dict[str, int] = Field(description="Its cluster for every number of clusters.")
 
 
-class RelationMap(BaseModel):
+class RelationMapMessage(BaseModel):
     """The unbinding vectors of relations on two principal components, with k-means clusters."""
 
     model: str
@@ -209,7 +209,7 @@ class RelationMap(BaseModel):
     points: list[Point]
 
 
-class Health(BaseModel):
+class ServerHealth(BaseModel):
     """That the server is alive."""
 
     status: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tpn2f.errors import DataError
 from tpn2f.explain.relations import relation_vectors
 from tpn2f.solver import Solver
-from tpn2f.web.messages import Point, RelationMap
+from tpn2f.web.messages import Point, RelationMapMessage
 
 MAP = "map.json"
 """The text of a bundled model that holds its map."""
@@ -16,14 +16,14 @@ EXAMPLES = 800
 """How many examples the vectors are averaged over: enough for a picture, few enough for somebody who waits."""
 
 
-def find_map(solver: Solver, name: str) -> RelationMap:
+def find_map(solver: Solver, name: str) -> RelationMapMessage:
     """The map that came with the model, or else one that is drawn. Raises DataError where there is nothing to draw."""
     if MAP in solver.texts:
-        return RelationMap.model_validate_json(solver.texts[MAP]).model_copy(update={"model": name})
+        return RelationMapMessage.model_validate_json(solver.texts[MAP]).model_copy(update={"model": name})
     return draw_map(solver, name)
 
 
-def draw_map(solver: Solver, name: str) -> RelationMap:
+def draw_map(solver: Solver, name: str) -> RelationMapMessage:
     """Raises DataError where there is nothing to draw: no tuples in the decoder, or no data to average over."""
     # Test examples are for one final scoring and never looked at.
     split = next((split for split in ("dev", "train") if split in solver.domain.splits), None)
@@ -34,7 +34,7 @@ def draw_map(solver: Solver, name: str) -> RelationMap:
         {str(clustering.k): clustering.labels[place] for clustering in seen.clusterings}
         for place in range(len(seen.relations))
     ]
-    return RelationMap(
+    return RelationMapMessage(
         model=name,
         source=f"{solver.domain.name} {split}, the first {EXAMPLES} examples",
         explained=[round(part, 4) for part in seen.explained],

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tpn2f.errors import ConfigError
-from tpn2f.web.limits import Limits
+from tpn2f.web.limits import ServerLimits
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -50,7 +50,7 @@ class BoundedProtocol(H11Protocol):
     Uvicorn itself waits for ever for the end of a header.
     """
 
-    patience = Limits.patience
+    patience = ServerLimits.patience
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -75,7 +75,7 @@ class BoundedProtocol(H11Protocol):
             self._timer = self.loop.call_later(left, self._check)
 
 
-def make_server(app: Any, limits: Limits, ready: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def make_server(app: Any, limits: ServerLimits, ready: Callable[[], None] = lambda: None) -> uvicorn.Server:
     """A server for `run(sockets=[listener])`, which ends with Ctrl-C or once `should_exit` is set.
 
     `ready` is called as soon as requests are answered.

@@ -1,0 +1,139 @@
+"""`tpn2f demo`: word problems that a model solves, one of the visitor's own, Lisp tasks, programs that would never end.
+
+The models are somebody else's business: functions that solve come in. Without one the programs of its problems are
+given, not predicted, and the demo says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rich.console import Console
+from rich.markup import escape
+
+from tpn2f.cli.display import show_run, show_solution, show_told
+from tpn2f.domain import load_domain, read_problem
+from tpn2f.errors import DataError, ExecutionError
+from tpn2f.program import Program, read_tree
+from tpn2f.solution import Solution
+from tpn2f.wording import clean, cut, format_value
+
+Solve = Callable[[str], Solution]
+SolveWith = Callable[[str, Mapping[str, object]], Solution]
+"""Solves a task and runs what it wrote on given inputs."""
+
+# (question, program): of the kinds that MathQA has, in words of our own. The programs are what a model should write.
+WORD_PROBLEMS = (
+    (
+        "A train running at the speed of 54 km per hour crosses a pole in 10 seconds. What is the length of the train?",
+        "multiply(n0,const_1000)|divide(#0,const_3600)|multiply(n1,#1)",
+    ),
+    (
+        "If 12 men can build a wall in 20 days, in how many days can 15 men build it?",
+        "multiply(n0,n1)|divide(#0,n2)",
+    ),
+    ("A car goes 240 km in 4 hours. What is its speed in km per hour?", "divide(n0,n1)"),
+    (
+        "A person crosses a 600 m long street in 5 minutes. What is his speed in km per hour?",
+        "divide(n0,const_1000)|multiply(n1,const_60)|divide(#1,const_3600)|divide(#0,#2)",
+    ),
+    (
+        "Pipe a fills a tank in 6 hours and pipe b fills it in 12 hours. How long do both together take to fill it?",
+        "divide(const_1,n0)|divide(const_1,n1)|add(#0,#1)|divide(const_1,#2)",
+    ),
+    ("The area of a triangle with base 12 cm and height 5 cm is", "triangle_area(n0,n1)"),
+)
+# (text, program, inputs): the first is printed in the paper.
+LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
+    (
+        "Consider a number a, compute factorial of a",
+        "(invoke1 (lambda1 (if (<= arg1 1) 1 (* (self (- arg1 1)) arg1))) a)",
+        {"a": 6},
+    ),
+    (
+        "Given an array of numbers a, compute the sum of its even elements",
+        "(reduce (filter a (lambda1 (== (% arg1 2) 0))) 0 +)",
+        {"a": [3, 8, 12, 7, 20]},
+    ),
+)
+HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
+
+
+def show_demo(
+    console: Console,
+    solve: Solve | None = None,
+    own: str = "",
+    ask: Callable[[], str] | None = None,
+    solve_lisp: SolveWith | None = None,
+) -> None:
+    """All of it. `own` is a question of the visitor's, `ask` gets one after another until an empty one comes."""
+    console.print("[bold]Word problems, solved step by step[/]\n")
+    if solve is None:
+        console.print("[yellow]No model is bundled with this installation: the programs here are given.[/]\n")
+    for question, program in WORD_PROBLEMS:
+        if solve is None:
+            show_given(console, question, Program.parse(program))
+        else:
+            show_solved(console, solve, question)
+    if solve is not None and (own or ask is not None):
+        console.print("[bold]Your own question[/]\n")
+        if own:
+            show_solved(console, solve, own)
+        while ask is not None and (asked := ask().strip()):
+            show_solved(console, solve, asked)
+    elif own:
+        raise DataError("a question of your own needs a model, and none is bundled; name one with --model")
+    show_lisp(console, solve_lisp)
+    show_hostile(console)
+
+
+def show_given(console: Console, question: str, program: Program) -> None:
+    """A word problem worked by a program that is not the model's."""
+    mathqa = load_domain("mathqa")
+    problem = read_problem(mathqa, question)
+    console.print(escape(question), soft_wrap=True)
+    show_told(console, mathqa, mathqa.steps(program, problem))  # type: ignore[attr-defined]
+    console.print(f"  [bold]answer: {escape(format_value(mathqa.execute(program, problem)))}[/]\n", soft_wrap=True)
+
+
+def show_solved(console: Console, solve: Solve, question: str) -> None:
+    """A word problem worked by a program that the model wrote; a question that cannot be read is told in a line."""
+    console.print(escape(cut(clean(question), 600)), soft_wrap=True)
+    try:
+        solution = solve(question)
+    except DataError as error:
+        console.print(f"  [red]{escape(str(error))}[/]\n", soft_wrap=True)
+        return
+    for kind, line in solution.lines():
+        if kind == "note":
+            console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
+    show_told(console, load_domain("mathqa"), solution.steps)
+    sure = f"confidence {solution.confidence:.2f}{'' if solution.calibrated else ', not calibrated'}"
+    found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
+    console.print(f"  {found}   ({sure})\n", soft_wrap=True)
+
+
+def show_lisp(console: Console, solve: SolveWith | None = None) -> None:
+    """Lisp programs on inputs: written by a model, or given."""
+    console.print("[bold]Lisp programs for tasks in plain language[/]\n")
+    if solve is None:
+        console.print("[yellow]No model for AlgoLisp is bundled with this installation: the programs are given.[/]\n")
+    for text, program, inputs in LISP_TASKS:
+        if solve is not None:
+            show_solution(console, solve(text, inputs))
+            continue
+        console.print(escape(text), soft_wrap=True)
+        show_run(console, load_domain("algolisp"), Program.from_tree(read_tree(program)), "", inputs)
+        console.print()
+
+
+def show_hostile(console: Console) -> None:
+    """Programs that would never end."""
+    algolisp = load_domain("algolisp")
+    console.print("[bold]Programs that would never end, ended at once[/]\n")
+    for program in HOSTILE:
+        console.print(f"  {escape(program)}", soft_wrap=True)
+        try:
+            algolisp.execute(Program.from_tree(read_tree(program)), algolisp.read("consider a number a"))
+        except ExecutionError as error:
+            console.print(f"  [yellow]{escape(str(error))}[/]\n", soft_wrap=True)

@@ -1,0 +1,246 @@
+"""What the terminal shows of examples, runs and findings. Numbers come from elsewhere; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+from tpn2f.data.check import SplitReport
+from tpn2f.domain import Domain, Example, Problem, Step, read_problem
+from tpn2f.errors import ExecutionError
+from tpn2f.program import Program, write_tree
+from tpn2f.solution import Solution
+from tpn2f.wording import format_step, format_sum, format_value
+
+if TYPE_CHECKING:
+    from tpn2f.confidence import Calibration
+    from tpn2f.training import Event, Trainer
+    from tpn2f.tuning import Best, TrialEvent, Tuner
+
+
+def _show_steps(console: Console, domain: Domain, steps: Iterable[Step]) -> None:
+    notation = getattr(domain, "notation", None)
+    for number, step in enumerate(steps):
+        console.print(f"  #{number}  {escape(format_step(step, notation))}", soft_wrap=True)
+
+
+def show_told(console: Console, domain: Domain, steps: Iterable[Step]) -> None:
+    """Steps for somebody who does not know the language: the sum, and where the domain can say it, what it does."""
+    describe = getattr(domain, "describe", None)
+    told = [(format_sum(step, getattr(domain, "notation", None)), step) for step in steps]
+    width = max((len(text) for text, _ in told), default=0)
+    for number, (text, step) in enumerate(told, 1):
+        words = f"   {describe(step.tuple)}" if describe is not None else ""
+        console.print(f"  step {number}:  {escape(text.ljust(width) + words).rstrip()}", soft_wrap=True)
+
+
+def show_run(console: Console, domain: Domain, program: Program, question: str, inputs: dict[str, object]) -> None:
+    """Runs a program and shows its steps, or its tree where the language is not step by step, and its value."""
+    problem = read_problem(domain, question, inputs) if question else Problem((), inputs)
+    steps = getattr(domain, "steps", None)
+    if steps is not None:
+        _show_steps(console, domain, steps(program, problem))
+    else:
+        console.print(f"  {escape(write_tree(program.to_tree()))}", soft_wrap=True)
+        for name, value in problem.bindings.items():
+            console.print(f"  {name} = {escape(format_value(value))}", soft_wrap=True)
+    console.print(f"  [bold]= {escape(format_value(domain.execute(program, problem)))}[/]", soft_wrap=True)
+
+
+STYLES = {"note": "yellow", "answer": "bold", "option": "bold", "error": "red", "program": "dim"}
+
+
+def show_solution(console: Console, solution: Solution, abstain_below: float = 0.0) -> None:
+    """A question, the program that a model wrote for it, what running it gives, and how sure the model is."""
+    for kind, line in solution.lines(abstain_below):
+        indent = "" if kind == "question" else "  "
+        console.print(indent + line, style=STYLES.get(kind), soft_wrap=True, markup=False)
+    console.print()
+
+
+def show_calibration(console: Console, calibration: Calibration) -> None:
+    """What calibration found: how far confidence was from accuracy, and how much can be answered at a precision."""
+    table = Table(title=f"confidence on the half of {calibration.reported:,} questions that nothing was fitted on")
+    for column in ("confidence", "questions", "mean before", "right", "questions", "mean after", "right"):
+        table.add_column(column, justify="right")
+    for before, after in zip(calibration.before, calibration.after):
+        cells = (
+            cell
+            for part in (before, after)
+            for cell in (
+                f"{part.count:,}",
+                f"{part.confidence:.3f}" if part.count else "",
+                f"{part.accuracy:.3f}" if part.count else "",
+            )
+        )
+        table.add_row(f"{before.low:.1f}-{before.high:.1f}", *cells)
+    console.print(table)
+    errors = f"{100 * calibration.error_before:.2f} % before, {100 * calibration.error_after:.2f} % after"
+    console.print(f"temperature {calibration.temperature:.4f}; expected calibration error {errors}", soft_wrap=True)
+    for name, found in (("as found", calibration.plain), ("with a margin for chance", calibration.safe)):
+        goal = f"{100 * calibration.goal:g} % precision, {name}"
+        if found is None:
+            console.print(f"{goal}: no threshold reaches it", soft_wrap=True)
+            continue
+        console.print(
+            f"{goal}: from a confidence of {found.threshold:.3f} on, {100 * found.coverage:.1f} % of the other half is "
+            f"answered and {100 * found.precision:.1f} % of that is right",
+            soft_wrap=True,
+        )
+
+
+def show_example(console: Console, domain: Domain, example: Example) -> None:
+    """An example of a data set, with its gold program and what running it gives."""
+    console.print(f"[bold]{escape(example.id)}[/]  {escape(example.text)}", soft_wrap=True)
+    steps = getattr(domain, "steps", None)
+    try:
+        if steps is not None:
+            _show_steps(console, domain, steps(example.program, example.problem))
+        else:
+            for number, step in enumerate(example.program):
+                console.print(f"  #{number}  {escape(str(step))}", soft_wrap=True)
+            console.print(f"  {escape(write_tree(example.program.to_tree()))}", soft_wrap=True)
+    except ExecutionError as error:
+        console.print(f"  {escape(str(example.program))}\n  [red]{escape(str(error))}[/]", soft_wrap=True)
+    console.print(f"  answer: {escape(str(example.answer))[:300]}", soft_wrap=True)
+    reason = domain.diagnose(example)
+    verdict = "[green]the program gives the answer[/]" if reason is None else f"[yellow]{escape(reason)}[/]"
+    console.print(f"  {verdict}\n")
+
+
+def show_training(console: Console, progress_console: Console, trainer: Trainer) -> bool:
+    """Runs a training and shows how it goes: a bar on a terminal, a line a scoring everywhere. Whether it finished."""
+    finished = trainer.standing.finished
+    with _training_bar(progress_console) as progress:
+        task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
+        for event in trainer.run():
+            if event.kind == "step":
+                progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
+            elif event.kind == "dev":
+                scores = f"loss {event.loss:.3f}, dev strict {100 * event.dev:.2f} %{_best_so_far(event.best)}"
+                spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
+                console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
+            elif event.kind == "finished":
+                console.print(f"finished: {event.text}", soft_wrap=True)
+                finished = True
+    return finished
+
+
+def _training_bar(console: Console) -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[facts]}"),
+        # What is left is the last to give way on a narrow terminal.
+        TimeRemainingColumn(table_column=Column(min_width=7)),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def _facts(event: Event) -> str:
+    return f"loss {event.loss:.3f}, {event.examples_per_second:.0f} examples/s{_best_so_far(event.best)}"
+
+
+def _best_so_far(best: float) -> str:
+    return f", best dev {100 * best:.2f} %" if best >= 0 else ""
+
+
+def show_tuning(console: Console, progress_console: Console, tuner: Tuner, trials: int, timeout: float) -> None:
+    """Runs trials and shows how they go: a bar a trial on a terminal, a line a trial everywhere."""
+    with _training_bar(progress_console) as progress:
+        task: TaskID | None = None
+        for event in tuner.run(trials, timeout):
+            name = f"trial {event.number}"
+            inner = event.training
+            if event.kind == "begun":
+                task = progress.add_task(name, total=None, facts=escape(_settings(event.settings)))
+                if event.text:
+                    progress_console.print(f"{name}: {escape(event.text)}", soft_wrap=True)
+            elif inner is not None and task is not None:
+                where = f"{name} of {trials}, epoch {inner.epoch + 1}"
+                if inner.kind == "step":
+                    progress.update(
+                        task, completed=inner.step, total=inner.steps, description=where, facts=_facts(inner)
+                    )
+            else:
+                if task is not None:
+                    progress.remove_task(task)
+                console.print(escape(f"{name}: {_settings(event.settings)}: {_ending(event)}"), soft_wrap=True)
+
+
+def _settings(settings: Mapping[str, object]) -> str:
+    """Short, for reading; `show_best` writes them in full."""
+    values = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in settings.items()}
+    return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _ending(event: TrialEvent) -> str:
+    score = f"dev strict {100 * event.value:.2f} %" if event.value >= 0 else "not scored yet"
+    spent = f"{event.epoch} epochs, {event.seconds:.0f} s"
+    words = {
+        "finished": f"{score} ({spent})",
+        "pruned": f"pruned at {score} ({spent})",
+        "failed": "failed",
+        "saved": f"saved at {score} ({spent}); the same command goes on",
+    }
+    return words[event.kind] + (f", {event.text}" if event.text else "")
+
+
+def show_best(console: Console, best: Best, command: str, folder: Path) -> None:
+    """The best trial of a study, and the command that trains with its settings."""
+    score = f"dev strict {100 * best.value:.2f} %"
+    place = folder / "best.toml"
+    console.print(f"best: trial {best.number}, {score}, written to {place}", soft_wrap=True, markup=False)
+    console.print(f"train with it: {command}", soft_wrap=True, markup=False)
+
+
+def show_health(console: Console, health: SplitReport, list_ids: bool = False) -> None:
+    """The doctor's findings as tables."""
+    table = Table(title=f"{health.domain}: what is there")
+    for column in ("", *(split.split for split in health.splits)):
+        table.add_column(column, justify="left" if not column else "right")
+    rows = {
+        "records": lambda s: f"{s.records:,}",
+        "left out": lambda s: f"{len(s.skipped):,}",
+        "texts that occurred before": lambda s: f"{s.duplicates:,}",
+        "distinct texts (values taken out)": lambda s: f"{s.texts:,}",
+        "distinct (text, program) pairs": lambda s: f"{s.pairs:,}",
+        "texts with several programs": lambda s: f"{s.ambiguous:,}",
+        "distinct programs": lambda s: f"{s.programs:,}",
+        "words, mean / most": lambda s: f"{s.mean_words:.1f} / {s.longest_words}",
+        "tuples, mean / most": lambda s: f"{s.mean_tuples:.1f} / {s.longest_tuples}",
+        "gold program gives gold answer": lambda s: f"{100 * s.solved:.2f} %",
+    }
+    for name, cell in rows.items():
+        table.add_row(name, *(cell(split) for split in health.splits))
+    reasons = dict.fromkeys(reason for split in health.splits for reason in split.unsolved)
+    for reason in reasons:
+        table.add_row(f"  {escape(reason)}", *(f"{len(s.unsolved.get(reason, ())):,}" for s in health.splits))
+    doubts = dict.fromkeys(reason for split in health.splits for reason in split.doubts)
+    for reason in doubts:
+        table.add_row(f"marked: {escape(reason)}", *(f"{len(s.doubts.get(reason, ())):,}" for s in health.splits))
+    console.print(table)
+    if health.leaks:
+        leaks = Table(
+            title="what leaks", caption="records whose text, template or program also occurs in the other split"
+        )
+        for column in ("", "same text", "same template", "same program", "of"):
+            leaks.add_column(column, justify="left" if not column else "right")
+        for name, counts in health.leaks.items():
+            leaks.add_row(name, *(f"{counts[key]:,}" for key in ("text", "template", "program", "records")))
+        console.print(leaks)
+    for line in health.missing:
+        console.print(f"not there: {escape(line)}", soft_wrap=True)
+    for split in health.splits:
+        for line in split.skipped:
+            console.print(f"left out: {escape(line)}", soft_wrap=True)
+        if list_ids:
+            for reason, ids in split.unsolved.items():
+                console.print(f"{split.split}, {escape(reason)}: {' '.join(ids)}", soft_wrap=True)

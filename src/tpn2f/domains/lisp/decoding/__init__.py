@@ -1,0 +1,1 @@
+"""Typed decoding: which words may come next in a half-written Lisp program."""

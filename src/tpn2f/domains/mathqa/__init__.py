@@ -1,0 +1,5 @@
+"""MathQA: the domain, its operations, options, words and published scorer."""
+
+from tpn2f.domains.mathqa.domain import MathQA
+
+__all__ = ["MathQA"]

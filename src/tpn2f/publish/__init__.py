@@ -1,0 +1,1 @@
+"""What is published: the tables of the pages, the rows of the paper, and the bundled models."""

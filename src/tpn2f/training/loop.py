@@ -1,0 +1,388 @@
+"""The training loop: teacher forcing, Adam, selection on dev, and checkpoints from which it goes on bit for bit.
+
+`Trainer.run` yields what happens as events and prints nothing. Everything random in a step comes from the seed and the
+step's number, and the order of an epoch from the seed and the epoch's number, so the state to keep is small: weights,
+moments, averages and a few counters. Test splits are never read here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
+from tpn2f.codec import Codec, Weighted, batch_order, distinct
+from tpn2f.config import Config, config_difference, what_is_learned, write_config
+from tpn2f.domain import Domain, Example
+from tpn2f.errors import CheckpointError, DataError
+from tpn2f.evaluation import digest
+from tpn2f.metrics import is_same
+from tpn2f.model.health import representation_health
+from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.training.hardware import choose_hardware
+from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
+from tpn2f.training.processes import Processes
+from tpn2f.training.tensorboard import check_tensorboard, track
+from tpn2f.training.word_vectors import word_vectors
+
+ALONE = Processes()
+OWN = 0.3
+"""The random part of an embedding that starts from the company its word keeps."""
+HEALTH_EXAMPLES = 64
+"""How many dev examples the health of the representation is measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. Kinds: step, dev, saved, note, finished."""
+
+    kind: str
+    step: int = 0
+    steps: int = 0
+    """Of how many."""
+    epoch: int = 0
+    loss: float = math.nan
+    """Mean negative log-likelihood of a program over the epoch so far, in nats."""
+    rate: float = 0.0
+    examples_per_second: float = 0.0
+    seconds_left: float = math.nan
+    dev: float = math.nan
+    """Strict operation accuracy on dev."""
+    best: float = math.nan
+    text: str = ""
+    record: Mapping[str, float] = field(default_factory=dict)
+    """What metrics.jsonl has of a dev scoring, and the speed; empty for other kinds."""
+
+
+@dataclass
+class Standing:
+    """Where a training stands: all that is not a tensor."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """Batches done of this epoch."""
+    loss: float = 0.0
+    """Sum over this epoch's examples."""
+    examples: int = 0
+    """Examples done of this epoch."""
+    best: float = -1.0
+    best_epoch: int = 0
+    since_best: int = 0
+    seconds: float = 0.0
+    finished: bool = False
+
+
+class Trainer:
+    """One training run in one directory. `stop` may be set from a signal handler: the run then saves and ends."""
+
+    def __init__(self, config: Config, domain: Domain, run: Path, processes: Processes = ALONE) -> None:
+        self.config, self.domain, self.folder, self.processes = config, domain, run, processes
+        self.stop = False
+        self.hardware = choose_hardware(config.training.device, config.training.precision)
+        self.device = self.hardware.device
+        if config.training.tensorboard:
+            check_tensorboard()
+        examples = list(islice(read_splits(domain, config.data.train), config.data.limit or None))
+        self.dev = _spread(list(domain.examples(config.data.dev)), config.training.evaluate_examples)
+        if not examples or not self.dev:
+            raise DataError(
+                f"{domain.name}: the split {config.data.train if not examples else config.data.dev} is empty"
+            )
+        self.data_digest = digest(examples)
+        self.codec = Codec.build(examples, config.data.word_at_least)
+        self.examples = _weigh(examples, config)
+        self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
+        torch.manual_seed(config.training.seed)
+        self.model = make_model(config, self.codec).to(self.device)
+        if config.training.word_vectors == "company":
+            self._start_words()
+        self.solver = Solver(domain, self.codec, self.model)
+        self.optimizer = make_optimizer(self.model, config.training.recurrent_rate)
+        self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
+        self.standing = Standing()
+        self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))
+        self.steps = self.batches_an_epoch * config.training.epochs
+
+    @torch.no_grad()
+    def _start_words(self) -> None:
+        """Words in the same company start alike, as long as before and with a random part of their own.
+
+        Names of values, such as n0, all keep the same company and must be told apart: they stay as they are.
+        """
+        weight = self.model.encoder.embedding.weight
+        texts = (self.codec.encode_words(example.problem) for example, _ in self.examples)
+        vectors = torch.zeros(weight.shape)
+        if self.processes.leads:
+            vectors = word_vectors(texts, *weight.shape)
+        vectors = vectors.to(self.device)
+        self.processes.sum(vectors)
+        named = torch.tensor([token in self.codec.arguments for token in self.codec.words.tokens], device=self.device)
+        known = vectors.any(1) & ~named
+        length = weight.square().sum(1).mean().sqrt()
+        weight[known] = OWN * weight[known] + math.sqrt(1 - OWN**2) * length * vectors[known]
+
+    def resume(self, force: bool = False) -> str | None:
+        """Goes back to the last good checkpoint of the run directory; None if there is none. Returns a note.
+
+        Refuses a checkpoint of another config or other data, unless forced.
+        """
+        found = read_latest(self.folder / "checkpoints")
+        if found is None:
+            return None
+        checkpoint, note = found
+        where = str(self.folder)
+        config, codec = read_setting(checkpoint, where)
+        changed = what_is_learned(config) != what_is_learned(self.config)
+        if not force:
+            if changed:
+                told = config_difference(config, self.config)
+                raise CheckpointError(f"{where} was trained with another config ({told})")
+            if checkpoint.state.get("data_sha256") != self.data_digest or codec != self.codec:
+                raise CheckpointError(f"{where} was trained on other data than {self.config.data.train} holds now")
+        load_weights(self.model, checkpoint.tensors["model"], where)
+        load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
+        average = checkpoint.tensors.get("average")
+        if average:
+            self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
+        self.standing = Standing(**checkpoint.state["standing"])
+        if changed:  # forced: what was the end need not be the end any more
+            self.standing.finished = self.standing.epoch >= self.config.training.epochs
+        self._trim_metrics()
+        return note or f"going on after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
+
+    def run(self) -> Iterator[Event]:
+        """Trains to the end, or until `stop`; saves as it goes and at the end."""
+        if not (self.config.training.tensorboard and self.processes.leads):
+            return self._run()
+        # Between epochs the step that was done last is scored already; within one it cannot be.
+        return track(self._run(), self.folder, self.standing.step + (self.standing.batch == 0))
+
+    def _run(self) -> Iterator[Event]:
+        standing, training = self.standing, self.config.training
+        if self.processes.leads:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        started, already = time.perf_counter(), standing.seconds
+        saved = started
+        steps_before = standing.step
+        since, done = started, 0  # examples since the last scoring: the speed of a record
+        self.model.train()
+        while not standing.finished:
+            order = batch_order(self.lengths, training.batch_size, training.seed, standing.epoch)
+            for places in order[standing.batch :]:
+                with self.hardware.rounded():
+                    self._step([self.examples[place] for place in places])
+                now = time.perf_counter()
+                standing.seconds = already + now - started
+                pace = (now - started) / (standing.step - steps_before)
+                done += len(places)
+                yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
+                # Who does not lead saves nothing, so clocks that differ do no harm.
+                if self.stop or now - saved > training.checkpoint_seconds:
+                    saved = time.perf_counter()
+                    yield self._save()
+                if self.stop:
+                    return
+            epoch_loss = standing.loss / standing.examples
+            standing.epoch, standing.batch, standing.loss, standing.examples = standing.epoch + 1, 0, 0.0, 0
+            last = standing.epoch == training.epochs
+            if last or standing.epoch % training.evaluate_every == 0:
+                yield self._evaluate(epoch_loss, done / (time.perf_counter() - since))
+                since, done = time.perf_counter(), 0
+            patient = not training.patience or standing.since_best < training.patience
+            standing.finished = last or not patient
+            standing.seconds = already + time.perf_counter() - started
+            saved = time.perf_counter()
+            yield self._save()
+        yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
+
+    def _step(self, examples: Sequence[Weighted]) -> None:
+        standing, training = self.standing, self.config.training
+        # Dropout depends on nothing but the seed, the step and the process.
+        torch.manual_seed((training.seed << 40) + (self.processes.rank << 32) + standing.step + 1)
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["factor"] * self.rate(standing.step)
+        self.optimizer.zero_grad(set_to_none=self.processes.size == 1)
+        cost = torch.zeros(1, device=self.device)
+        mine = self.processes.share(examples)
+        if mine:
+            batch = self.codec.batch(mine, self.config.data.noise, self.config.data.unmarked).to(self.device)
+            with self.hardware.mixed():
+                loss = self.model.loss(*batch)
+            # The mean over this share, scaled so that the shares sum to the mean over the whole batch.
+            (loss.value * (len(mine) / len(examples))).backward()
+            cost += loss.per_example.sum()
+        stop = torch.tensor([float(self.stop)], device=self.device)
+        self.processes.sum(cost, stop, *(_gradient(parameter) for parameter in self.model.parameters()))
+        self.stop = bool(stop > 0)
+        if training.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
+        self.optimizer.step()
+        if training.average:
+            # Young averages forget faster, so that the first weights do not linger.
+            decay = min(training.average, (1 + standing.step) / (10 + standing.step))
+            for average, parameter in zip(self.average, self.model.parameters()):
+                average.lerp_(parameter.detach(), 1 - decay)
+        standing.step += 1
+        standing.batch += 1
+        standing.loss += cost.item()
+        standing.examples += len(examples)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        training = self.config.training
+        warm = min(1.0, (step + 1) / training.warmup_steps) if training.warmup_steps else 1.0
+        if training.schedule == "cosine":
+            fall = 0.5 * (1 + math.cos(math.pi * min(1.0, step / max(self.steps, 1))))
+            warm *= training.final_rate + (1 - training.final_rate) * fall
+        elif training.schedule == "exponential":
+            warm *= training.decay ** (step // self.batches_an_epoch)
+        return training.learning_rate * warm
+
+    def _evaluate(self, epoch_loss: float, speed: float) -> Event:
+        """Strict operation accuracy on dev of the weights that would be kept; the best are kept."""
+        standing = self.standing
+        weights = [parameter.detach().clone() for parameter in self.model.parameters()]
+        if self.config.training.average:
+            self._put(self.average)
+        mine = self.processes.share(self.dev)
+        predictions = self.solver.predict([example.problem for example in mine])
+        right = [is_same(found[0].program, example.program) for found, example in zip(predictions, mine)]
+        count = torch.tensor([float(sum(right))], device=self.device)
+        self.processes.sum(count)
+        dev = count.item() / len(self.dev)
+        standing.since_best += 1
+        if dev > standing.best:
+            standing.best, standing.best_epoch, standing.since_best = dev, standing.epoch, 0
+            if self.processes.leads:
+                best = self._checkpoint({"model": self.model.state_dict()})
+                write_checkpoint(self.folder / "checkpoints" / "best", best)
+        health = self._health()
+        self._put(weights)
+        rate = self.rate(max(standing.step - 1, 0))
+        record = {"step": standing.step, "epoch": standing.epoch, "loss": epoch_loss, "dev_strict": dev, "rate": rate}
+        record |= {name: round(value, 4) for name, value in health.items()}
+        record["seconds"] = round(standing.seconds, 1)
+        if self.processes.leads:
+            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+        if speed:  # a run that resumes just before a scoring has none
+            record["examples_per_second"] = round(speed, 1)
+        return self._event("dev", dev=dev, loss=epoch_loss, record=record)
+
+    def _health(self) -> dict[str, float]:
+        """Of some dev examples that this codec can spell."""
+        widest = self.codec.n_positions
+        examples = [e for e in self.dev if all(len(step.arguments) <= widest for step in e.program)][:HEALTH_EXAMPLES]
+        self.model.eval()
+        health = representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4]) if examples else {}
+        self.model.train()
+        return health
+
+    def _put(self, weights: Sequence[Tensor]) -> None:
+        with torch.no_grad():
+            for parameter, tensor in zip(self.model.parameters(), weights):
+                parameter.copy_(tensor)
+
+    def _save(self) -> Event:
+        tensors: dict[str, dict[str, Tensor]] = {
+            "model": self.model.state_dict(),
+            "optimizer": optimizer_tensors(self.optimizer),
+        }
+        if self.config.training.average:
+            names = [name for name, _ in self.model.named_parameters()]
+            tensors["average"] = dict(zip(names, self.average))
+        if self.processes.leads:
+            rotate_checkpoint(self.folder / "checkpoints", self._checkpoint(tensors))
+        return self._event("saved")
+
+    def _checkpoint(self, tensors: dict[str, dict[str, Tensor]]) -> Checkpoint:
+        state, texts = setting(self.config, self.codec)
+        standing: dict[str, Any] = {name: getattr(self.standing, name) for name in self.standing.__dataclass_fields__}
+        state = {**state, "data_sha256": self.data_digest, "standing": standing}
+        return Checkpoint(tensors, state, {**texts, "config.toml": write_config(self.config)})
+
+    def _event(
+        self,
+        kind: str,
+        loss: float | None = None,
+        dev: float = math.nan,
+        text: str = "",
+        examples_per_second: float = 0.0,
+        pace: float = math.nan,
+        record: Mapping[str, float] | None = None,
+    ) -> Event:
+        standing = self.standing
+        return Event(
+            kind,
+            standing.step,
+            self.steps,
+            standing.epoch,
+            loss if loss is not None else standing.loss / max(standing.examples, 1),
+            self.rate(max(standing.step - 1, 0)),
+            examples_per_second,
+            pace * (self.steps - standing.step),
+            dev,
+            standing.best,
+            text,
+            record or {},
+        )
+
+    def _trim_metrics(self) -> None:
+        """Drops lines that a killed run wrote after the checkpoint that is gone back to."""
+        path = self.folder / "metrics.jsonl"
+        if self.processes.leads and path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _epoch_of(line) <= self.standing.epoch]
+            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def read_splits(domain: Domain, names: str) -> Iterable[Example]:
+    """The examples of a split, or of several joined by a plus, one split after the other."""
+    splits = [name.strip() for name in names.split("+")]
+    for name in splits:  # all before the first is read, of which a limit may take enough
+        if name not in domain.splits:
+            raise DataError(f"{domain.name} has no split {name!r}; it has {', '.join(domain.splits)}")
+    for name in splits:
+        yield from domain.examples(name)
+
+
+def _gradient(parameter: Tensor) -> Tensor:
+    """The gradient to be summed; zeros where this share has none."""
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
+
+
+def _epoch_of(line: str) -> float:
+    try:
+        return json.loads(line)["epoch"]
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+
+
+def _weigh(examples: Sequence[Example], config: Config) -> list[Weighted]:
+    """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
+    if not config.data.distinct:
+        return [Weighted(example, 1.0) for example in examples]
+    pairs = distinct(examples)
+    weights = [weight**config.data.weight_power for _, weight in pairs]
+    mean = sum(weights) / len(weights)
+    return [Weighted(example, weight / mean) for (example, _), weight in zip(pairs, weights)]
+
+
+def _spread(examples: list[Example], count: int) -> list[Example]:
+    """So many of the examples, spread evenly; all of them for 0."""
+    if not count or count >= len(examples):
+        return examples
+    return [examples[place * len(examples) // count] for place in range(count)]

@@ -1,0 +1,91 @@
+"""Several processes that train one model together, on one machine or on many: `torchrun ... -m tpn2f train ...`.
+
+Each process takes its share of every batch, and the gradients are summed in one message a step, with the loss and the
+wish to stop in the same message, so that all see the same numbers and stop at the same step. The sum over the shares is
+the gradient of the whole batch, whatever the number of processes. Alone, everything here does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+from torch import Tensor, distributed
+from torch.distributed import PrefixStore, rendezvous  # pyright: ignore[reportPrivateImportUsage]
+
+from tpn2f.errors import N2FError
+
+T = TypeVar("T")
+MEET = timedelta(seconds=90)
+"""How long processes look for each other at the start."""
+WAIT = timedelta(minutes=30)
+"""How long they wait for each other after that: one may have long programs to score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """This process among all: its rank, and how many there are."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """This process's part of a list; the parts of all are the whole."""
+        return items[self.rank :: self.size] if self.size > 1 else items
+
+    def sum(self, *tensors: Tensor) -> None:
+        """Sums tensors over all processes, in place, in one message."""
+        if self.size == 1:
+            return
+        whole = torch.cat([tensor.detach().flatten() for tensor in tensors])
+        distributed.all_reduce(whole)
+        for tensor, part in zip(tensors, whole.split([tensor.numel() for tensor in tensors])):
+            tensor.copy_(part.view_as(tensor))
+
+    def wait(self) -> None:
+        """Until all are here."""
+        if self.size > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def join_processes(device: torch.device | None = None) -> Iterator[Processes]:
+    """The processes that `torchrun` started this process in; alone without it. The device decides how they talk."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Processes()
+        return
+    if device is not None and device.type == "cuda":
+        torch.cuda.set_device(device)
+        distributed.init_process_group("nccl", device_id=device)
+    else:
+        _meet()
+    try:
+        yield Processes(distributed.get_rank(), distributed.get_world_size())
+    finally:
+        distributed.destroy_process_group()
+
+
+def _meet() -> None:
+    """Connects the processes on CPUs. Who meets nobody gives up in time: `torchrun` may start them anew."""
+    try:
+        store, rank, size = next(rendezvous("env://", timeout=MEET))
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
+            # torchrun keeps its store over restarts. On one machine all are started again together, and their count
+            # keeps them from the addresses of those that died; otherwise gloo may wait for them without end.
+            store = PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=MEET)
+    except RuntimeError as error:
+        raise N2FError(f"the processes did not meet within {MEET.seconds} s: {str(error).splitlines()[0]}") from error
+    world = distributed.group.WORLD
+    assert world is not None
+    world.set_timeout(WAIT)

@@ -1,0 +1,105 @@
+"""The demo: every answer of its word problems is right, a visitor's question is solved, and nothing is pretended."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tpn2f.cli.demo import LISP_TASKS, WORD_PROBLEMS, show_demo
+from tpn2f.domain import Problem, load_domain
+from tpn2f.errors import DataError
+from tpn2f.program import Program, read_tree
+from tpn2f.solution import Solution
+from tpn2f.solver import Solver
+
+# Worked by hand: 15 m/s for 10 s; 240 days of work for 15; 240 / 4; 0.6 km in 1/12 h; 1/6 + 1/12 of a tank an hour;
+# half of 12 times 5.
+ANSWERS = (150, 16, 60, 7.2, 4, 30)
+MATHQA = load_domain("mathqa")
+
+
+def shown(*arguments, **named) -> str:
+    console = Console(width=200, record=True, file=io.StringIO())
+    show_demo(console, *arguments, **named)
+    return console.export_text()
+
+
+def solve(text: str) -> Solution:
+    """A model that knows one program."""
+    problem = MATHQA.read(text)
+    program = Program.parse("divide(n0,n1)")
+    steps = MATHQA.steps(program, problem)
+    return Solution(problem, program, steps[-1].result, steps, 0.5, "", ("wug",), text=text)
+
+
+def test_the_given_programs_give_the_right_answers():
+    assert len(WORD_PROBLEMS) >= 5
+    for (question, program), answer in zip(WORD_PROBLEMS, ANSWERS, strict=True):
+        assert MATHQA.execute(Program.parse(program), MATHQA.read(question)) == pytest.approx(answer)
+
+
+def test_the_bundled_model_solves_them_all():
+    solver = Solver.load("mathqa")
+    for (question, _), answer in zip(WORD_PROBLEMS, ANSWERS, strict=True):
+        solution = solver.solve(question)
+        assert solution.value == pytest.approx(answer), question
+        assert solution.calibrated and solution.confidence > 0.5
+
+
+def test_the_bundled_lisp_model_writes_the_given_programs():
+    solver = Solver.load("algolisp")
+    for text, tree, inputs in LISP_TASKS:
+        solution = solver.solve(text, inputs=inputs)
+        assert solution.program == Program.from_tree(read_tree(tree)) and not solution.error
+
+
+def test_without_a_model_the_demo_says_that_programs_are_given():
+    text = shown()
+    assert "No model is bundled" in text and "confidence" not in text
+    assert "  step 1:  54 × 1000 = 54000   multiply the 1st number by 1000" in text
+    assert "  step 3:  10 × 15 = 150       multiply the 2nd number by the result of step 2" in text
+    assert text.count("answer: ") == len(WORD_PROBLEMS)
+    assert "(pow 1000000000 1000000000)" in text
+    with pytest.raises(DataError, match="none is bundled"):
+        shown(own="What is 3 plus 4?")
+
+
+def test_a_model_answers_and_a_visitor_asks_until_nothing_comes():
+    asked = iter(["[bold]9[/] over 3?", "  ", "never"])
+
+    def only_pairs(text: str) -> Solution:
+        if text.startswith("If"):
+            raise DataError("cannot be read")
+        return solve(text) if "triangle" in text or "over" in text else solve("240 in 4")
+
+    text = shown(only_pairs, ask=lambda: next(asked))
+    assert "No model is bundled" not in text and "(confidence 0.50, not calibrated)" in text
+    assert "words that training did not have: wug" in text and "cannot be read" in text
+    assert "Your own question" in text and "[bold]9[/] over 3?" in text and "9 / 3 = 3" in text
+    assert next(asked) == "never"
+
+
+def test_a_question_can_come_with_the_command():
+    assert "Your own question" in shown(solve_pairs, own="9 over 3?")
+    assert "Your own question" not in shown(solve_pairs)
+
+
+def test_a_model_writes_the_lisp_programs():
+    lisp = load_domain("algolisp")
+    asked = []
+
+    def write(text: str, inputs) -> Solution:
+        asked.append(text)
+        problem = Problem((), inputs)
+        program = Program.from_tree(read_tree("(+ 1 1)"))
+        return Solution(problem, program, lisp.execute(program, problem), (), 0.25, "", (), text=text)
+
+    assert "No model for AlgoLisp is bundled" in shown()
+    text = shown(solve_pairs, solve_lisp=write)
+    assert asked == [task[0] for task in LISP_TASKS]
+    assert "No model for AlgoLisp" not in text and text.count("= 2  (confidence 0.25, not calibrated)") == len(asked)
+    assert "(pow 1000000000 1000000000)" in text
+
+
+def solve_pairs(text: str) -> Solution:
+    return solve("240 in 4" if "over" not in text else text)

@@ -1,0 +1,119 @@
+"""The paper's tables redone: rows are configs, a stopped table goes on, reports say what a row cost."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tpn2f.config import load_config
+from tpn2f.errors import DataError
+from tpn2f.publish import reproduce as reproduction
+from tpn2f.publish.reproduce import TABLES, Mode, Table, report_path, row_config, training_facts
+
+ROOT = Path(__file__).parent.parent
+TINY = """
+name = "tiny"
+[data]
+domain = "arithmetic"
+limit = 40
+[model]
+n_fillers = 7
+d_filler = 4
+n_roles = 5
+d_role = 3
+d_word = 6
+d_relation = 3
+d_argument = 4
+d_position = 3
+d_symbol = 5
+[training]
+epochs = 2
+batch_size = 20
+evaluate_examples = 5
+"""
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_row_has_a_config_and_all_learn_from_the_same(table):
+    configs = [row_config(ROOT / "configs", row) for row in TABLES[table].rows]
+    assert [config.name for config in configs] == list(TABLES[table].rows)
+    assert {config.data.domain for config in configs} == {table}
+    assert len({config.data.dev for config in configs}) == 1
+    assert all("test" not in (config.data.train, config.data.dev) for config in configs)
+
+
+def test_ablations_differ_from_tp_n2f_in_the_representation_only():
+    best, short = (row_config(ROOT / "configs", row) for row in ("mathqa", "mathqa-24"))
+    assert short == replace(best, name="mathqa-24", training=replace(best.training, epochs=short.training.epochs))
+    for row in ("mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-lstm2lstm", "mathqa-lstm2lstm-100"):
+        config = row_config(ROOT / "configs", row)
+        assert (config.data, config.training) == (short.data, short.training)
+    lisp = row_config(ROOT / "configs", "algolisp")
+    for row in ("algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm"):
+        config = row_config(ROOT / "configs", row)
+        assert (config.data, config.training) == (lisp.data, lisp.training)
+
+
+def test_reports_have_places_of_their_own():
+    places = [
+        report_path(Path("results"), table, "test", row, mode)
+        for table in TABLES
+        for row, modes in TABLES[table].rows.items()
+        for mode in modes
+    ]
+    assert len(set(places)) == len(places)
+    assert report_path(Path("r"), "mathqa", "test", "mathqa") == Path("r/mathqa-test-tpn2f.json")
+    assert report_path(Path("r"), "mathqa", "test", "mathqa-tp2lstm", Mode(5)).name == "mathqa-test-tp2lstm-beam5.json"
+    helped = report_path(Path("r"), "algolisp", "test", "algolisp", Mode(10, tests=3))
+    assert helped.name == "algolisp-test-tpn2f-beam10-tests3.json"
+    asked = report_path(Path("r"), "mathqa", "test", "mathqa", Mode(5, options=True))
+    assert asked.name == "mathqa-test-tpn2f-beam5-options.json"
+
+
+def test_a_run_without_a_checkpoint_has_cost_nothing_to_tell(tmp_path):
+    with pytest.raises(DataError, match="was not trained yet"):
+        training_facts(tmp_path)
+
+
+def test_a_table_is_made_from_nothing_and_made_again_without_training(tpn2f, tmp_path, monkeypatch):
+    monkeypatch.setitem(TABLES, "arithmetic", Table({"tiny": (Mode(), Mode(2))}, ("gold",), ("Nothing is alike.",)))
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "tiny.toml").write_text(TINY)
+    (tmp_path / "README.md").write_text("no tables\n")
+    told = ("reproduce", "arithmetic", "--root", str(tmp_path), "--runs", str(tmp_path / "runs"))
+    unfinished = tpn2f(*told, "--unfinished")
+    assert unfinished.code == 0 and "tiny: not trained yet, left out" in unfinished.err
+    first = tpn2f(*told)
+    assert first.code == 0, first.err
+    assert "Nothing is alike." in first.out and "tiny (greedy): strict" in first.out
+    report = json.loads((tmp_path / "results" / "arithmetic-test-tiny.json").read_text())
+    facts = report["facts"]["training"]
+    assert (facts["epochs"], facts["finished"]) == (2, True)
+    assert facts["weights"] > 0 and facts["hours"] >= 0
+    assert (tmp_path / "results" / "arithmetic-test-gold.json").exists()
+    assert (tmp_path / "results" / "arithmetic-test-tiny-beam2.json").exists()
+    assert load_config(tmp_path / "runs" / "tiny" / "config.toml") == load_config(tmp_path / "configs" / "tiny.toml")
+    again = tpn2f(*told)
+    assert again.code == 0 and "loss" in first.out and "loss" not in again.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "weather"), "there is no table 'weather'; there are mathqa, algolisp"),
+        (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-24"),
+        (("reproduce", "mathqa", "--root", "/nowhere"), "cannot read the config"),
+        (("bundle", "/nowhere", "toy"), "there is no model /nowhere"),
+        (("bundle", "/nowhere", "toy", "--report", "/nowhere.json"), "/nowhere.json is not a report"),
+    ],
+)
+def test_wrong_wishes_are_told_in_a_line(tpn2f, arguments, message):
+    outcome = tpn2f(*arguments)
+    assert outcome.code == 2 and message in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_the_commit_is_told_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert reproduction._commit() == ""

@@ -1,0 +1,56 @@
+"""The tables of the pages come from results/, and are up to date."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tpn2f.errors import DataError
+from tpn2f.publish.tables import TABLES, stale_pages, write_tables
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_pages_say_what_the_files_say():
+    assert stale_pages(ROOT) == []
+
+
+def report(system: str, strict: float) -> dict:
+    estimate = {"value": strict, "low": strict - 0.01, "high": strict + 0.01}
+    group = {"name": "all", "count": 10, "metrics": dict.fromkeys(("strict", "value", "published"), estimate)}
+    return {"title": "t", "groups": [group], "facts": {"system": system}}
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "results").mkdir()
+    for system, strict in (("better", 0.8), ("worse", 0.5)):
+        path = tmp_path / "results" / f"mathqa-test-{system}.json"
+        path.write_text(json.dumps(report(system, strict)))
+    (tmp_path / "README.md").write_text("before\n<!-- results: mathqa -->\nold\n<!-- end -->\nafter\n")
+    return tmp_path
+
+
+def test_a_table_is_filled_between_its_marks(project):
+    assert stale_pages(project) == [project / "README.md"]
+    assert write_tables(project) == [project / "README.md"]
+    assert stale_pages(project) == [] == write_tables(project)
+    text = (project / "README.md").read_text()
+    assert text.startswith("before\n<!-- results: mathqa -->\n| MathQA test |")
+    assert text.endswith("<!-- end -->\nafter\n")
+    assert "old" not in text
+    assert text.index("worse") < text.index("better")
+    assert "| better | 80.00 (79.0-81.0) |" in text and "| TP-N2F (paper) | 71.89 |" in text
+
+
+def test_an_unknown_table_and_missing_files_are_told(project):
+    page = project / "README.md"
+    page.write_text("<!-- results: weather -->\n<!-- end -->")
+    with pytest.raises(DataError, match=f"no table 'weather'; there are {', '.join(TABLES)}"):
+        stale_pages(project)
+    page.write_text("<!-- results: algolisp -->\n<!-- end -->")
+    with pytest.raises(DataError, match="algolisp-test"):
+        stale_pages(project)
+    page.unlink()
+    with pytest.raises(DataError, match="none of the pages"):
+        stale_pages(project)
