@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpn2f.domain import Example
+from tpn2f.domains.everyday.constants import CONSTANTS
+from tpn2f.domains.everyday.generation.canonical import bind
 from tpn2f.domains.everyday.generation.quantities import Quantity
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
 from tpn2f.domains.everyday.generation.templates import PARTS, Kind, Order, bundled_kinds, only_for, usable_for
 from tpn2f.domains.everyday.generation.wording import Telling, Wording, finish
 from tpn2f.domains.everyday.reading import Reading, read
-from tpn2f.domains.mathqa import constant_value
-from tpn2f.domains.mathqa_operations import OPERATIONS, RELATIONS
+from tpn2f.domains.mathqa.domain import constant_value
+from tpn2f.domains.mathqa.operations import OPERATIONS
 from tpn2f.errors import DataError
-from tpn2f.program import Program, RelationalTuple, reference
+from tpn2f.program import Program, reference
 
 TRIES = 400
 """Draws of numbers before a template is said to have none that fit."""
@@ -42,12 +44,13 @@ def execute(program: Program, values: Mapping[str, float]) -> float:
         arguments = []
         for word in step.arguments:
             k = reference(word)
-            if k is not None:
-                arguments.append(results[k])
-            else:
-                arguments.append(values[word] if word in values else constant_value(word))
+            arguments.append(results[k] if k is not None else values[word] if word in values else _constant(word))
         results.append(OPERATIONS[step.relation](*arguments))
     return results[-1]
+
+
+def _constant(word: str) -> float:
+    return float(CONSTANTS[word]) if word in CONSTANTS else constant_value(word)
 
 
 def fits(answer: float, demand: str) -> bool:
@@ -119,22 +122,6 @@ def place_numbers(draft: Draft, reading: Reading, quantities: Mapping[str, Quant
             return None
         names[name] = f"n{found[0]}"
     return names if len(set(names.values())) == len(names) else None
-
-
-def bind(program: Program, names: Mapping[str, str]) -> Program:
-    """The program over the numbers of the text; arguments that may change places stand in the order of the text."""
-    return Program(
-        tuple(
-            RelationalTuple(step.relation, _arranged(step.relation, [names.get(word, word) for word in step.arguments]))
-            for step in program
-        )
-    )
-
-
-def _arranged(relation: str, words: list[str]) -> tuple[str, ...]:
-    if RELATIONS[relation].commutative and all(word[0] == "n" for word in words):
-        words.sort(key=lambda word: int(word[1:]))
-    return tuple(words)
 
 
 class Generator:

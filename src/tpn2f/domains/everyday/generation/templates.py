@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from tpn2f.domains.everyday.generation.canonical import spell_out
 from tpn2f.domains.everyday.generation.expressions import Expression, compile_expression
 from tpn2f.domains.everyday.generation.quantities import Source, parse_source
 from tpn2f.domains.everyday.generation.stocks import PEOPLE, Stocks, bundled_stocks
@@ -195,7 +196,7 @@ def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> 
     answer = entry.get("answer", "whole")
     if answer not in ANSWERS:
         raise DataError(f"{theme}: {name}: answer is {answer!r}; expected {', '.join(ANSWERS)}")
-    program = Program.parse(entry["program"])
+    program = spell_out(Program.parse(entry["program"]))
     for step in program:
         for word in step.arguments:
             if word not in setting.sources and not word.startswith("const_") and reference(word) is None:
