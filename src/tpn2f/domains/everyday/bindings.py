@@ -178,9 +178,10 @@ def same(written: Fraction, amount: Fraction) -> bool:
         return True
     # A literal such as 0.33 or 16.67 stands for what no decimal says.
     return (
-        amount.denominator > 8
-        or amount.denominator in (3, 6, 7)
-    ) and written != 0 and abs(written - amount) <= min(Fraction(1, 180), abs(amount) / 60)
+        (amount.denominator > 8 or amount.denominator in (3, 6, 7))
+        and written != 0
+        and abs(written - amount) <= min(Fraction(1, 180), abs(amount) / 60)
+    )
 
 
 @dataclass(slots=True)
@@ -232,5 +233,5 @@ def closeness(meaning: Meaning, use: Use, story: Story, near: Sequence[frozenset
         return NEAR * (min(shared, 2.0) / 2 + min(follows, 2) / 2)
     if meaning.word.startswith("#"):
         shared = len(near[int(meaning.word[1:])] & near[use.step])
-        return NEAR * min(shared, 4) / 8 
+        return NEAR * min(shared, 4) / 8
     return 0.0

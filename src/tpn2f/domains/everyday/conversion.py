@@ -2,8 +2,8 @@
 
 Grade A, clear: one choice of meanings stands out, and every constant is explained by a word of the text. Grade B: the
 program gives the answer, but another choice is nearly as good. Grade C: it gives the answer with a constant that the
-text does not explain, or with a step that the solution does not show. Grade X: no program gives the answer. Only A is
-for training: programs of grade C were right on other numbers in 39 of 100 cases, those of grade A in 91.
+text does not explain, or with a step that the solution does not show. Grade X: no program gives the answer. Grade
+D: the record repeats an earlier one. Only A is for training: programs of grade C were right on other numbers in 39 of 100 cases, those of grade A in 91.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tpn2f.domains.everyday.bindings import Meaning, Story, Use, choose, is_content, meanings, same, stem
+from tpn2f.domains.everyday.bindings import Meaning, Story, Use, choose, is_content, meanings, stem
 from tpn2f.domains.everyday.constants import CONSTANTS, is_explained
 from tpn2f.domains.everyday.expressions import Expression, Literal, Operation, literals, value
 from tpn2f.domains.everyday.programs import RELATION, Builder
@@ -21,7 +21,7 @@ from tpn2f.domains.everyday.reading import Reading
 from tpn2f.errors import DataError
 from tpn2f.program import Program, reference
 
-GRADES = ("A", "B", "C", "X")
+GRADES = ("A", "B", "C", "D", "X")
 MARGIN = 0.6
 """How much cheaper the best choice must be than any that gives another program."""
 TOLERANCE = Fraction(1, 200)
@@ -49,16 +49,23 @@ class Conversion:
     reason: str = ""
 
 
-def convert(reading: Reading, lines: Sequence[Line], answer: Fraction) -> Conversion:
-    """The program of a solution. Never raises; a solution that gives no program has the grade X and an empty one."""
+def convert(reading: Reading, lines: Sequence[Line], answer: Fraction, told: Sequence[str] | None = None) -> Conversion:
+    """The program of a solution. Never raises; a solution that gives no program has the grade X and an empty one.
+
+    `told` are the names of all literals, where the source says them; used if they fit.
+    """
     try:
-        return _convert(Story.of(reading), lines, answer)
+        return _convert(Story.of(reading), lines, answer, told)
     except (DataError, ZeroDivisionError) as error:
         return Conversion(Program(), "X", str(error) or "a division by zero")
 
 
-def _convert(story: Story, lines: Sequence[Line], answer: Fraction) -> Conversion:
+def _convert(story: Story, lines: Sequence[Line], answer: Fraction, told: Sequence[str] | None) -> Conversion:
     last = _last(lines, answer)
+    if told is not None and len(told) == sum(len(literals(line.tree)) for line in lines):
+        program = _build(lines, [Meaning(word) for word in told])
+        if program is not None and program.tuples and _gives(program, story.reading, answer):
+            return Conversion(program, "A")
     lines = [Line(_fold(line.tree, story), line.result, line.text) for line in lines[: last + 1]]
     uses = [use for step, line in enumerate(lines) for use in _uses(line, step)]
     if len(uses) > MAX_LITERALS:
@@ -68,7 +75,9 @@ def _convert(story: Story, lines: Sequence[Line], answer: Fraction) -> Conversio
     for use, found in zip(uses, options):
         if not found:
             raise DataError("a number of the solution is neither in the text nor a result nor a constant")
-    near = [frozenset(stem(word) for word in re.findall("[a-z]+", line.text.lower()) if is_content(word)) for line in lines]
+    near = [
+        frozenset(stem(word) for word in re.findall("[a-z]+", line.text.lower()) if is_content(word)) for line in lines
+    ]
     best: tuple[Program, float, tuple[Meaning, ...]] | None = None
     rival = None
     for choice in choose(uses, options, story, near)[:_TRIED]:

@@ -38,7 +38,9 @@ def numeral(text: str, place: int, ratio: bool = False) -> Numeral | None:
     before = text[place - 1] if place else " "
     if sign == "." and (before.isalnum() or before == "."):
         return None
-    if sign == "-" and (not (before.isspace() or before == "(") or _AFTER_NUMBER.search(text, max(0, place - 4), place)):
+    if sign == "-" and (
+        not (before.isspace() or before == "(") or _AFTER_NUMBER.search(text, max(0, place - 4), place)
+    ):
         return None
     found = _fraction(text, place) or _time(text, place, ratio)
     if found is not None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tpn2f.errors import DataError
 from tpn2f.program import Program, RelationalTuple, reference
 
 RELATION = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
@@ -86,3 +87,19 @@ class Builder:
 
         place(result)
         return Program(tuple(wanted))
+
+
+def canonical(program: Program) -> Program:
+    """The same program in canonical form: percent as a division by 100, arguments in order, nothing twice or unused."""
+    builder = Builder()
+    words: list[str] = []
+    for step in program.tuples:
+        targets = [reference(word) for word in step.arguments]
+        if any(target is not None and target >= len(words) for target in targets):
+            raise DataError("a step does not point backwards")
+        arguments = [words[k] if k is not None else word for k, word in zip(targets, step.arguments)]
+        if step.relation == "percent" and len(arguments) == 2:
+            words.append(builder.call("multiply", builder.call("divide", arguments[0], "const_100"), arguments[1]))
+        else:
+            words.append(builder.call(step.relation, *arguments))
+    return builder.program(words[-1]) if words else program
