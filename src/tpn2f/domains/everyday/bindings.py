@@ -36,8 +36,8 @@ class Meaning:
     word: str
     """n3, #2 or const_7."""
     how: str = "is"
-    """`is`; `inverse`; of a percentage `percent` (w/100), `more`, `less` (1 + w/100, 1 - w/100), `rest`, `whole` (100 - w,
-    100 + w); of a fraction `one more`, `one less` (1 + w, 1 - w); or a sign and another word: `*const_60`."""
+    """`is`; `inverse`; of a percentage `percent` (w/100), `more`, `less` (1 + w/100, 1 - w/100), `rest`, `whole`
+    (100 - w, 100 + w); of a fraction `one more`, `one less` (1 + w, 1 - w); or a sign and another word: `*const_60`."""
     cost: float = 0.0
     unclear: str = ""
     """Why a program with this meaning is not of the clear grade."""
@@ -102,11 +102,12 @@ def _around(words: Sequence[str], place: int) -> dict[str, float]:
     return found
 
 
-_EMPTY = frozenset(
-    "a an the of to in on at for and or is are was were has have had her his their its it he she they them him this that "
-    "with by from as if then than be been do does did how many much what so there she's who whose which each every per "
-    "total all altogether get got need needs take takes".split()
-)
+_WORDS = """
+    a an the of to in on at for and or is are was were has have had her his their its it he she they them him this that
+    with by from as if then than be been do does did how many much what so there who whose which each every per total
+    all altogether get got need needs take takes
+"""
+_EMPTY = frozenset(_WORDS.split())
 
 
 def is_content(word: str) -> bool:

@@ -12,18 +12,16 @@ EXPLAINED_BY: Mapping[str, str] = {
     "0.25": "",
     "0.5": "halfway midway",
     "0": "",
-    "1": "himself herself themselves itself myself yourself him her including includes alone another extra additional "
-    "initial original plus also wife husband guide teacher driver himself",
+    "1": "himself herself themselves itself myself yourself including includes another extra additional plus",
     "1.5": "",
-    "2": "pair pairs both couple couples twins twin average mean bicycle bicycles bike bikes motorcycle motorcycles arms "
-    "eyes feet legs hands ears wings shoes socks earrings gloves round return back parents parent either equally "
-    "biweekly duplex sides split halfway alternate even perimeter rectangle rectangular other bi square",
-    "3": "yard yards tricycle tricycles triplets trio triangle triangular average tricycle bedroom",
+    "2": "pair pairs both couple couples twins twin average mean bicycle bicycles bike bikes motorcycle motorcycles "
+    "arms eyes hands ears wings shoes socks earrings gloves round return back parents either equally biweekly duplex even "
+    "evenly split halfway alternate perimeter rectangle rectangular other",
+    "3": "yard yards tricycle tricycles triplets trio triangle triangular average",
     "4": "quart quarts gallon gallons square squares rectangle rectangular dog dogs cat cats cow cows horse horses car "
-    "cars legs paws quadrilateral tires month months weeks week season seasons quarterly table tables chair chairs goat "
-    "goats sheep pig pigs quartet average",
+    "cars legs paws quadrilateral tires month months weeks season seasons quarterly quartet average goat goats sheep",
     "5": "nickel nickels weekday weekdays weekly workweek workday workdays school work week weeks average fingers "
-    "Monday monday friday pentagon",
+    "monday friday pentagon",
     "6": "insect insects ant ants hexagon cube spiders half-dozen average sunday sundays",
     "7": "week weeks weekly daily day days everyday",
     "8": "spider spiders octopus octopuses pint pints cup cups gallon octagon workday full-time legs",
@@ -48,8 +46,8 @@ EXPLAINED_BY: Mapping[str, str] = {
     "180": "triangle angle angles degrees",
     "360": "circle degrees revolution",
     "365": "year years yearly annual annually day days daily",
-    "1000": "kg kilogram kilograms kilogramme gram grams km kilometer kilometers kilometre liter liters litre litres ml "
-    "milliliters ton tons meters mg pixels m milligrams kilo kilos g",
+    "1000": "kg kilogram kilograms kilogramme gram grams km kilometer kilometers kilometre liter liters litre litres "
+    "ml milliliters ton tons meters mg m milligrams kilo kilos g",
     "2000": "ton tons",
     "3600": "hour hours second seconds",
     "5280": "mile miles",

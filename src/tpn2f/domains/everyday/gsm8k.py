@@ -30,7 +30,7 @@ def lines(solution: str) -> list[Line]:
         if row.startswith("####"):
             break
         text = _MARK.sub("", row.split(" ** ")[-1])
-        marked = [line for step in _MARK.findall(row) if (line := _line(*step, text)) is not None]
+        marked = [line for step in _MARK.findall(row) if (line := _line(step[0], step[1], text)) is not None]
         unmarked = _unmarked(text)
         said = {line.result for line in marked if isinstance(line.tree, Operation)}
         found += [line for line in unmarked if line.result not in said]
@@ -87,8 +87,7 @@ def _number(text: str) -> Fraction:
 
 
 _ASKS = r"(?:how|what|which|when|where|who|find|calculate|determine)\b"
-_CONDITION = re.compile(rf"^(.*[a-z0-9%\"')],?)\s+({_ASKS}[^?]*\?*)$", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'$0-9])")
+_SENTENCE = re.compile(r"(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?<=[.!?])\s+(?=[A-Z\"'$0-9])")
 
 
 def story(question: str) -> tuple[str, str]:
@@ -99,18 +98,28 @@ def story(question: str) -> tuple[str, str]:
     return " ".join(sentences), match.group(1) if match else ""
 
 
+_TOTAL = re.compile(r"\b(?:total|altogether|combined|in all|together|sum)\b", re.IGNORECASE)
+
+
 def sub_questions(question: str, solution: str) -> Iterator[tuple[str, list[Line]]]:
-    """Each sub-question of a socratic solution, joined to its story, with the steps that answer it."""
+    """Each sub-question of a socratic solution, joined to its story, with the steps that answer it.
+
+    Only rows with a question and a step of their own count; of a question that is asked twice, the last answer. A step
+    that speaks of a total answers no question that does not: such questions name the wrong thing too often.
+    """
     told, condition = story(question)
-    steps = ""
+    found: dict[str, list[Line]] = {}
+    steps: list[Line] = []
     for row in solution.split("\n"):
-        asked, sign, _ = row.partition(" ** ")
+        asked, sign, explained = row.partition(" ** ")
         if row.startswith("####") or not sign:
             break
-        steps += row + "\n"
+        own = lines(row)
+        steps = [*steps, *own]
         asked = asked.strip()
+        if not own or not asked.endswith("?") or (_TOTAL.search(explained) and not _TOTAL.search(asked)):
+            continue
         if condition:
             asked = f"{condition} {asked[:1].lower()}{asked[1:]}"
-        found = lines(steps)
-        if found:
-            yield f"{told} {asked}".strip(), found
+        found[f"{told} {asked}".strip()] = steps
+    yield from found.items()

@@ -1,4 +1,4 @@
-"""The language of everyday programs: MathQA's operations and constants, and the few that everyday texts need besides."""
+"""The language of everyday programs: MathQA's operations and constants, and the few that everyday texts need more."""
 
 from __future__ import annotations
 

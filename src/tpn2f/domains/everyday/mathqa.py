@@ -74,6 +74,15 @@ def _example(example: Example, program: Program, reading: Reading, id: str) -> E
     return Example(reading.problem, program, example.answer, example.text, id)
 
 
+_ODD = frozenset(f"const_{name}" for name in ("10", "12", "26", "52", "60", "1000", "3600"))
+
+
+def _is_patch(step: RelationalTuple) -> bool:
+    """Whether a result is pushed to its option by a constant that is no share and no angle: `add(#1, const_1000)`."""
+    moves = step.relation in ("add", "subtract") and any(word.startswith("#") for word in step.arguments)
+    return moves and not _ODD.isdisjoint(step.arguments)
+
+
 def _grade(example: Example) -> tuple[str, str]:
     """A record is clear when its program chooses its own option, and comes near to its value."""
     options = example.answer
@@ -88,4 +97,6 @@ def _grade(example: Example) -> tuple[str, str]:
         return "X", "the program misses its own option"
     if abs(amount - options.gold) > NEAR * abs(options.gold):
         return "B", "the program comes only near to its option"
+    if any(_is_patch(step) for step in example.program):
+        return "C", "a constant is added only to meet the option"
     return "A", ""

@@ -8,27 +8,19 @@ from fractions import Fraction
 
 from tpn2f.domains.everyday.numerals import Numeral
 
-UNITS: Mapping[str, int] = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
-    )
-}
-TENS: Mapping[str, int] = {
-    word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
-TENS = {**TENS, "fourty": 40}
+_BELOW_TWENTY = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_PARTS = """
+    third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+    seventeenth eighteenth nineteenth twentieth
+"""
+UNITS: Mapping[str, int] = {word: value for value, word in enumerate(_BELOW_TWENTY.split())}
+TENS: Mapping[str, int] = {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)} | {"fourty": 40}
 SCALES: Mapping[str, int] = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_DENOMINATORS = {
-    word: value
-    for value, word in enumerate(
-        "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
-        "seventeenth eighteenth nineteenth twentieth".split(),
-        start=3,
-    )
-}
+_DENOMINATORS = {word: value for value, word in enumerate(_PARTS.split(), start=3)}
 _DENOMINATORS |= {"half": 2, "halve": 2, "quarter": 4, "hundredth": 100, "thousandth": 1000}
 _DENOMINATORS |= {f"{word}s": value for word, value in _DENOMINATORS.items()}
 TELLING: Mapping[str, Fraction] = {
@@ -46,15 +38,14 @@ TELLING: Mapping[str, Fraction] = {
 """Words that mean more than their value, and so stay readable."""
 
 # What makes `a third` a part and not the third of a row.
-_PART_FOLLOWS = frozenset("of as the less more fewer what that his her its their full larger longer . , ; ?".split())
+_PART_FOLLOWS = "of as the less more fewer what that his her its their full larger longer . , ; ?"
 # `one` is a thing and not a number behind these words, and before those.
-_THING_BEFORE = frozenset(
-    "which each this that the every no any another other last next first second third new old big small large little "
-    "bigger smaller larger older younger red blue green black white yellow good right wrong same only-the".split()
-)
-_THING_AFTER = frozenset(
-    "of another who whom which that is was has had can could will would 's ' does did costs gets got . ? ! )".split()
-)
+_BEFORE = """
+    which each this that the every no any another other last next first second third new old big small large little
+    bigger smaller larger older younger red blue green black white yellow good right wrong same
+"""
+_AFTER = "of another who whom which that is was has had can could will would 's ' does did costs gets got . ? ! )"
+_IS_PART, _THING_BEFORE, _THING_AFTER = (frozenset(words.split()) for words in (_PART_FOLLOWS, _BEFORE, _AFTER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +99,7 @@ def _after_article(tokens: Tokens, place: int) -> NumberWords | None:
         return _scaled(tokens, Fraction(1), place + 1)
     if word in ("half", "quarter", "dozen"):
         return NumberWords(TELLING[word], place + 2, (word,))
-    if word in _DENOMINATORS and not word.endswith("s") and tokens.word(place + 2) in _PART_FOLLOWS:
+    if word in _DENOMINATORS and not word.endswith("s") and tokens.word(place + 2) in _IS_PART:
         return NumberWords(Fraction(1, _DENOMINATORS[word]), place + 2, ("fraction",))
     return None
 

@@ -9,8 +9,8 @@ numbers have the same words. What the words keep of a number:
   `n1 half`, `n1 twice`, `n1 dozen`. Every other fraction (`3/4`, `two thirds`, `one-fifth`) is `n1 fraction`.
 * `percent`, `per cent` and `%` are the word `%` behind the name of the number: `60%` is `n0 %` with the value 60.
 
-The judgements: `3/4` is one number but `3 / 4`, with spaces, is two, as MathQA writes it. `1:30` is a time in hours, but
-two numbers in a text that speaks of a ratio. `one` is a number unless it stands for a thing (`which one`, `one of`,
+The judgements: `3/4` is one number but `3 / 4`, with spaces, is two, as MathQA writes it. `1:30` is a time in hours,
+but two numbers in a text that speaks of a ratio. `one` is a number unless it stands for a thing (`which one`, `one of`,
 `one has`). `a third` is a fraction only before `of`, `as`, `the` and their like. Ordinal words (`second`, `fifth`) are
 no numbers, ordinal numerals (`5th`) are. A minus sign counts where it touches the number and follows a space.
 """
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tpn2f.domain import Problem
-from tpn2f.domains.everyday.numerals import Numeral, numeral
 from tpn2f.domains.everyday.number_words import Tokens, number_words
+from tpn2f.domains.everyday.numerals import Numeral, numeral
 from tpn2f.errors import DataError
 
 MAX_CHARACTERS = 100_000

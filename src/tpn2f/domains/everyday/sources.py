@@ -1,4 +1,4 @@
-"""The sources of everyday problems: each file's records, converted, with grade and reason; none is left out silently."""
+"""The sources of everyday problems: the records of each file, converted, with grade and reason."""
 
 from __future__ import annotations
 
