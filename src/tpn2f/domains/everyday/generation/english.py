@@ -53,6 +53,8 @@ def plural(noun: str) -> str:
     for irregular, form in _IRREGULAR_PLURALS.items():
         if noun == irregular or noun.endswith((" " + irregular, "-" + irregular)):
             return noun[: len(noun) - len(irregular)] + form
+    if noun.endswith("fish"):
+        return noun
     if re.search(r"[^aeiou]y$", noun):
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")

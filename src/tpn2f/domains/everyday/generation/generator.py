@@ -61,24 +61,25 @@ def fits(answer: float, demand: str) -> bool:
     return abs(scaled - round(scaled)) < 1e-6
 
 
-def draw_numbers(kinds: Sequence[Kind], chance: random.Random) -> dict[str, Quantity]:
-    """Numbers that meet the conditions of all these kinds, which share a setting."""
+def draw_numbers(kind: Kind, chance: random.Random) -> dict[str, Quantity]:
+    """Numbers that meet the conditions of a kind."""
     for _ in range(TRIES):
         quantities: dict[str, Quantity] = {}
         values: dict[str, Any] = {}
-        for name, source in kinds[0].setting.sources.items():
+        for name, source in kind.setting.sources.items():
             try:
                 quantities[name] = source(chance, values)
             except ZeroDivisionError:
                 break
             values[name] = quantities[name].value
         else:
-            if all(_good(kind, values) for kind in kinds):
+            if suits(kind, values):
                 return quantities
-    raise DataError(f"{kinds[0].name}: no numbers met the conditions in {TRIES} draws")
+    raise DataError(f"{kind.name}: no numbers met the conditions in {TRIES} draws")
 
 
-def _good(kind: Kind, values: Mapping[str, Any]) -> bool:
+def suits(kind: Kind, values: Mapping[str, Any]) -> bool:
+    """Whether numbers meet a kind's conditions and give an answer that makes sense."""
     try:
         if not all(values[name] > 0 for name in kind.needed) or not all(test(values) for test in kind.where):
             return False
@@ -93,7 +94,7 @@ def tell_whole(wording: Wording, telling: Telling) -> Draft:
     return Draft(text, places, (wording,))
 
 
-def tell_story(kind: Kind, order: Order, facts: Mapping[str, Wording], ask: Wording, telling: Telling) -> Draft:
+def tell_story(order: Order, facts: Mapping[str, Wording], ask: Wording, telling: Telling) -> Draft:
     """The facts of a story in this order, with the question at its place."""
     sentences: list[str] = []
     used: list[Wording] = [ask]
@@ -170,17 +171,20 @@ class Generator:
     def _tell(self, kinds: list[Kind]) -> Iterator[tuple[Kind, Draft, Example]]:
         """One question, or several over the same words and numbers."""
         setting = kinds[0].setting
-        quantities = draw_numbers(kinds, self._chance)
+        quantities = draw_numbers(kinds[0], self._chance)
+        exact = {name: quantity.value for name, quantity in quantities.items()}
+        values = {name: float(value) for name, value in exact.items()}
         facts = {name: self._chance.choice(usable_for(texts, self._part)) for name, texts in setting.facts.items()}
         words: dict = {}
         for kind in kinds:
+            if kind is not kinds[0] and not suits(kind, exact):
+                continue
             telling = Telling(self._stocks, setting.slots, quantities, self._chance, words)
             draft = self._draft(kind, facts, telling)
             reading = read(draft.text)
             names = place_numbers(draft, reading, quantities)
             if names is None or not kind.needed <= set(names):
                 continue
-            values = {name: float(quantity.value) for name, quantity in quantities.items()}
             yield kind, draft, Example(
                 reading.problem, bind(kind.program, names), execute(kind.program, values), draft.text, self._id(kind)
             )
@@ -189,7 +193,7 @@ class Generator:
         phrasings, asks = self._choices(kind, kind.phrasings), self._choices(kind, kind.asks)
         if not asks or (phrasings and self._chance.random() < WHOLE_TEXTS):
             return tell_whole(self._chance.choice(phrasings), telling)
-        return tell_story(kind, self._chance.choice(kind.orders), facts, self._chance.choice(asks), telling)
+        return tell_story(self._chance.choice(kind.orders), facts, self._chance.choice(asks), telling)
 
     def _id(self, kind: Kind) -> str:
         """`dev:kind:name` for a kind that training never shows, `dev:phrasing:name` for a phrasing of a known kind."""

@@ -60,6 +60,8 @@ class Setting:
     sources: Mapping[str, Source]
     where: tuple[Expression, ...]
     facts: Mapping[str, tuple[Wording, ...]]
+    behind: frozenset[str]
+    """Numbers that others are derived from, such as the whole result of a division."""
 
     @property
     def numbers(self) -> list[str]:
@@ -159,14 +161,16 @@ def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
         if spec not in PEOPLE and spec != "scene" and not ("." in spec and ":" not in spec):
             stocks.words(spec)
     sources: dict[str, Source] = {}
+    behind: set[str] = set()
     for name, spec in entry.get("numbers", {}).items():
         source, earlier = parse_source(spec)
         if not name[:1].islower() or not earlier <= set(sources):
             raise DataError(f"{where}: number {name!r} = {spec!r} must begin with a small letter and use earlier numbers")
         sources[name] = source
+        behind |= earlier
     names = list(sources)
     facts = {fact: _wordings(texts, slots, names, where) for fact, texts in entry.get("facts", {}).items()}
-    return Setting(entry["name"], slots, sources, _conditions(entry, names, where), facts)
+    return Setting(entry["name"], slots, sources, _conditions(entry, names, where), facts, frozenset(behind))
 
 
 def _conditions(entry: Mapping[str, Any], numbers: list[str], where: str) -> tuple[Expression, ...]:
