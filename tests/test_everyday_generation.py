@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tpn2f.domains.everyday.generation import Generator, generate
 from tpn2f.domains.everyday.generation.canonical import bind, spell_out
-from tpn2f.domains.everyday.generation.contract import faults, repeated
+from tpn2f.domains.everyday.generation.contract import faults, faults_of_facts, repeated
 from tpn2f.domains.everyday.generation.english import article, base_form, number_words, plural, verb_form
 from tpn2f.domains.everyday.generation.expressions import compile_expression
 from tpn2f.domains.everyday.generation.generator import execute, fits
@@ -34,46 +34,42 @@ def test_every_template_keeps_its_contract(theme: str) -> None:
     assert found == []
 
 
+def test_every_fact_of_a_story_is_read() -> None:
+    stories = {kind.setting.name: kind for kind in KINDS if kind.setting.facts}
+    assert [fault for kind in stories.values() for fault in faults_of_facts(kind)] == []
+
+
 def test_there_are_many_kinds_and_no_phrasing_belongs_to_two() -> None:
     assert len(KINDS) >= 150
     assert repeated(KINDS) == []
 
 
 def test_what_is_held_out_is_never_in_training() -> None:
-    told = {
-        part: {wording.source: kind for kind, draft, _ in islice(Generator(1, part).examples(), 3000) for wording in draft.wordings}
-        for part in ("train", "dev", "test")
-    }
-    asked = {
-        part: [(kind, draft.wordings[0].source) for kind, draft, _ in islice(Generator(2, part).examples(), 1000)]
-        for part in ("dev", "test")
-    }
-    for part, questions in asked.items():
-        for kind, source in questions:
-            if kind.part == "train":
-                assert source not in told["train"]
-                assert held_out(source, 8) == part
-    names = {part: {kind.name for kind in told[part].values()} for part in told}
-    for kind in KINDS:
-        assert kind.part == "train" or kind.name not in names["train"]
+    told = {part: list(islice(Generator(1, part).examples(), 400)) for part in ("train", "dev", "test")}
+    shown = {wording.source for _, draft, _ in told["train"] for wording in draft.wordings}
+    assert all(kind.part == "train" for kind, _, _ in told["train"])
+    for part in ("dev", "test"):
+        for kind, draft, _ in told[part]:
+            asked = draft.wordings[0].source
+            assert kind.part == part or (kind.part == "train" and asked not in shown and held_out(asked, 8) == part)
 
 
 def test_both_parts_for_judging_have_unseen_kinds_and_unseen_phrasings() -> None:
     for part in ("dev", "test"):
-        origins = {example.id.split(":")[1] for example in generate(3, 600, part)}
+        origins = {example.id.split(":")[1] for example in generate(3, 150, part)}
         assert origins == {"kind", "phrasing"}
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
 def test_a_seed_repeats_and_no_text_comes_twice(part: str) -> None:
-    first, again, other = (list(generate(seed, 200, part)) for seed in (5, 5, 6))
+    first, again, other = (list(generate(seed, 60, part)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
     assert len({example.text for example in first}) == len(first)
 
 
 def test_programs_give_the_answer_on_the_numbers_that_are_read() -> None:
-    for example in generate(11, 1500):
+    for example in generate(11, 300):
         values = {f"n{k}": float(number.value) for k, number in enumerate(read(example.text).numbers)}
         assert execute(example.program, values) == pytest.approx(example.answer)
         assert fits(example.answer, "any")
@@ -81,10 +77,10 @@ def test_programs_give_the_answer_on_the_numbers_that_are_read() -> None:
 
 def test_several_questions_are_asked_over_the_same_story() -> None:
     bindings: dict[tuple, set[str]] = {}
-    for example in generate(4, 1500):
+    for example in generate(4, 400):
         key = tuple(sorted(example.problem.bindings.values())) + (example.id.split("/")[0],)
         bindings.setdefault(key, set()).add(str(example.program))
-    assert sum(len(programs) > 1 for programs in bindings.values()) > 20
+    assert sum(len(programs) > 1 for programs in bindings.values()) > 5
 
 
 @pytest.mark.parametrize(

@@ -60,14 +60,25 @@ def _drafts(
     for wording in kind.phrasings:
         yield tell_whole(wording, telling())
     facts = kind.setting.facts
-    for order in kind.orders:
-        longest = max((len(facts[fact]) for fact in order.facts), default=1)
-        for turn in range(max(len(kind.asks), longest)):
-            chosen = {fact: facts[fact][turn % len(facts[fact])] for fact in order.facts}
-            yield tell_story(order, chosen, kind.asks[turn % len(kind.asks)], telling())
+    for turn in range(max(len(kind.asks), len(kind.orders))):
+        order = kind.orders[turn % len(kind.orders)]
+        chosen = {fact: facts[fact][turn % len(facts[fact])] for fact in order.facts}
+        yield tell_story(order, chosen, kind.asks[turn % len(kind.asks)], telling())
 
 
-def _misread(kind: Kind, draft: Draft, quantities: Mapping[str, Quantity]) -> Iterator[str]:
+def faults_of_facts(kind: Kind, stocks: Stocks | None = None) -> Iterator[str]:
+    """What is wrong with the sentences that the questions of a story share, each told alone."""
+    chance = random.Random(kind.setting.name)
+    quantities = draw_numbers(kind, chance)
+    for wordings in kind.setting.facts.values():
+        for wording in wordings:
+            draft = tell_whole(wording, Telling(stocks or bundled_stocks(), kind.setting.slots, quantities, chance))
+            yield from _misread(kind, draft, quantities, kind.needed)
+
+
+def _misread(
+    kind: Kind, draft: Draft, quantities: Mapping[str, Quantity], absent: frozenset[str] = frozenset()
+) -> Iterator[str]:
     reading = read(draft.text)
     names = place_numbers(draft, reading, quantities)
     told = f"{kind.name}: {draft.text!r}"
@@ -75,7 +86,7 @@ def _misread(kind: Kind, draft: Draft, quantities: Mapping[str, Quantity]) -> It
         values = {name: str(quantities[name].value) for name in draft.places}
         yield f"{told}: {values} are read as {[str(number.value) for number in reading.numbers]}"
         return
-    if missing := kind.needed - set(names):
+    if missing := kind.needed - set(names) - absent:
         yield f"{told}: {', '.join(sorted(missing))} of the program is not in the text"
     if len(reading.numbers) > len(names):
         places = [n for k, n in enumerate(reading.numbers) if f"n{k}" not in names.values()]

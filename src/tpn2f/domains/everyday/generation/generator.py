@@ -11,7 +11,7 @@ from tpn2f.domain import Example
 from tpn2f.domains.everyday.constants import CONSTANTS
 from tpn2f.domains.everyday.generation.canonical import bind
 from tpn2f.domains.everyday.generation.quantities import Quantity
-from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
+from tpn2f.domains.everyday.generation.stocks import Stocks, Word, bundled_stocks
 from tpn2f.domains.everyday.generation.templates import PARTS, Kind, Order, bundled_kinds, only_for, usable_for
 from tpn2f.domains.everyday.generation.wording import Telling, Wording, finish
 from tpn2f.domains.everyday.reading import Reading, read
@@ -22,7 +22,7 @@ from tpn2f.program import Program, reference
 
 TRIES = 400
 """Draws of numbers before a template is said to have none that fit."""
-MORE_QUESTIONS = 0.35
+MORE_QUESTIONS = 0.4
 """How often another question is asked about the same story and numbers."""
 WHOLE_TEXTS = 0.3
 """How often a question of a story that has whole phrasings of its own uses one."""
@@ -175,12 +175,15 @@ class Generator:
         exact = {name: quantity.value for name, quantity in quantities.items()}
         values = {name: float(value) for name, value in exact.items()}
         facts = {name: self._chance.choice(usable_for(texts, self._part)) for name, texts in setting.facts.items()}
-        words: dict = {}
+        words: dict[str, Word] = {}
+        told: frozenset[str] = frozenset()
         for kind in kinds:
             if kind is not kinds[0] and not suits(kind, exact):
                 continue
             telling = Telling(self._stocks, setting.slots, quantities, self._chance, words)
-            draft = self._draft(kind, facts, telling)
+            order = self._order(kind, told)
+            told = order.facts if order else told
+            draft = self._draft(kind, order, facts, telling)
             reading = read(draft.text)
             names = place_numbers(draft, reading, quantities)
             if names is None or not kind.needed <= set(names):
@@ -189,11 +192,16 @@ class Generator:
                 reading.problem, bind(kind.program, names), execute(kind.program, values), draft.text, self._id(kind)
             )
 
-    def _draft(self, kind: Kind, facts: Mapping[str, Wording], telling: Telling) -> Draft:
+    def _order(self, kind: Kind, told: frozenset[str]) -> Order | None:
+        """An order for a story, if there are any; the next question about it prefers to be asked of the same facts."""
+        same = [order for order in kind.orders if order.facts == told]
+        return self._chance.choice(same or kind.orders) if kind.orders else None
+
+    def _draft(self, kind: Kind, order: Order | None, facts: Mapping[str, Wording], telling: Telling) -> Draft:
         phrasings, asks = self._choices(kind, kind.phrasings), self._choices(kind, kind.asks)
-        if not asks or (phrasings and self._chance.random() < WHOLE_TEXTS):
+        if order is None or not asks or (phrasings and self._chance.random() < WHOLE_TEXTS):
             return tell_whole(self._chance.choice(phrasings), telling)
-        return tell_story(self._chance.choice(kind.orders), facts, self._chance.choice(asks), telling)
+        return tell_story(order, facts, self._chance.choice(asks), telling)
 
     def _id(self, kind: Kind) -> str:
         """`dev:kind:name` for a kind that training never shows, `dev:phrasing:name` for a phrasing of a known kind."""
