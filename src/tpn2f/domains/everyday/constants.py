@@ -15,8 +15,8 @@ EXPLAINED_BY: Mapping[str, str] = {
     "1": "himself herself themselves itself myself yourself including includes another extra additional plus",
     "1.5": "",
     "2": "pair pairs both couple couples twins twin average mean bicycle bicycles bike bikes motorcycle motorcycles "
-    "arms eyes hands ears wings shoes socks earrings gloves round return back parents either equally biweekly duplex even "
-    "evenly split halfway alternate perimeter rectangle rectangular other",
+    "arms eyes hands ears wings shoes socks earrings gloves round return back parents either equally biweekly duplex "
+    "even evenly split halfway alternate perimeter rectangle rectangular other",
     "3": "yard yards tricycle tricycles triplets trio triangle triangular average",
     "4": "quart quarts gallon gallons square squares rectangle rectangular dog dogs cat cats cow cows horse horses car "
     "cars legs paws quadrilateral tires month months weeks season seasons quarterly quartet average goat goats sheep",

@@ -62,11 +62,22 @@ class Everyday:
             return self._mixture(split)
         if split in GENERATED:
             return self._generated(split)
-        records = self.records(split)
         if split not in TRAINING:
-            return (item.example for item in records)
-        self.skipped[split] = [f"{item.example.id}: {why}" for item in records if (why := left_out(item))]
-        return (item.example for item in records if not left_out(item))
+            return (item.example for item in self._records(split))
+        return self._clear(split)
+
+    def _clear(self, split: str) -> Iterator[Example]:
+        skipped: list[str] = []
+        self.skipped.setdefault(split, skipped)
+        for item in self._records(split):
+            reason = left_out(item)
+            if not reason:
+                yield item.example
+                continue
+            skipped.append(f"{item.example.id}: {reason}")
+            # A later reading that stops half-way does not forget what an earlier one left out.
+            if len(skipped) > len(self.skipped[split]):
+                self.skipped[split] = skipped
 
     def _mixture(self, split: str) -> Iterator[Example]:
         for name in TRAINING if split == "train" else DEV:
@@ -83,12 +94,21 @@ class Everyday:
             yield replace(example, program=canonical(example.program))
 
     def records(self, split: str) -> list[Record]:
-        """All records of a source, with their grades; converted once in a process, and kept in the cache folder."""
+        """All records of a source, with their grades."""
+        return list(self._records(split))
+
+    def _records(self, split: str) -> Iterator[Record]:
+        """Converted one after the other; remembered in this process, and kept in the cache folder, once all are."""
         key = split, self.data
         if key not in _loaded:
             everyday = data_folder(self.name, self.data)
-            _loaded[key] = source(split, everyday, lambda: self._mathqa_folder(everyday))
-        return _loaded[key]
+            records: list[Record] = []
+            for item in source(split, everyday, lambda: self._mathqa_folder(everyday)):
+                records.append(item)
+                yield item
+            _loaded[key] = records
+        else:
+            yield from _loaded[key]
 
     def _mathqa_folder(self, everyday: Path) -> Path:
         for beside in (everyday / "mathqa", everyday.parent / "mathqa"):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,18 +43,32 @@ def record(id: str, text: str, reading: Reading, found: Conversion, answer: obje
     return Record(example, found.grade, found.reason, story=story)
 
 
-def kept(name: str, files: Sequence[Path], make: Callable[[], Iterable[Record]]) -> list[Record]:
-    """The records of a source, from the cache folder if they are there for exactly these files and this code."""
+def kept(name: str, files: Sequence[Path], make: Callable[[], Iterable[Record]]) -> Iterator[Record]:
+    """The records of a source, from the cache folder if they are there for exactly these files and this code.
+
+    Else they are made one after the other, and kept when the last one has been asked for.
+    """
     path = cache_folder() / "converted" / f"{name}-{_checksum(files)}.jsonl.gz"
-    if path.is_file():
-        try:
-            with gzip.open(path, "rt", encoding="utf-8") as lines:
-                return [_from_json(json.loads(line)) for line in lines]
-        except (OSError, EOFError, ValueError, KeyError, TypeError):
-            pass  # A damaged file is written anew.
-    records = list(make())
+    known = _read(path)
+    if known is not None:
+        yield from known
+        return
+    records: list[Record] = []
+    for item in make():
+        records.append(item)
+        yield item
     _write(path, records)
-    return records
+
+
+def _read(path: Path) -> list[Record] | None:
+    """What was kept, or None: a damaged file is written anew."""
+    if not path.is_file():
+        return None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            return [_from_json(json.loads(line)) for line in lines]
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _write(path: Path, records: Iterable[Record]) -> None:

@@ -29,7 +29,7 @@ GUARDED = ("mawps-valid", "mawps-test", "svamp", "gsm8k-test", "gsm8k-dev")
 """What training may not nearly repeat."""
 
 
-def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> list[Record]:
+def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[Record]:
     """The records of a source by its name. Raises DataError when its files are not there."""
     if name.startswith("mathqa"):
         file = {"mathqa": "train", "mathqa-dev": "dev", "mathqa-test": "test", "mathqa-challenge": "challenge_test"}[
@@ -48,17 +48,29 @@ def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> list[Record
 
 def _apart(records: Iterator[Record], everyday: Path) -> Iterator[Record]:
     """The records, each with the problem for judging that it nearly repeats."""
-    judged = (item.example for name in GUARDED for item in _MAKERS[name][0](everyday / _MAKERS[name][1]))
-    neighbours = Neighbours((example.id, example.problem.words) for example in judged)
+    neighbours = Neighbours(
+        (f"{name}:{index}", read(_text(row)).words)
+        for name in GUARDED
+        for index, row in enumerate(_rows(everyday / _MAKERS[name][1]))
+        if name != "gsm8k-dev" or _is_held_out(index)
+    )
     for item in records:
         yield replace(item, near=neighbours.near(item.example.problem.words))
+
+
+def _text(row: dict[str, Any]) -> str:
+    """The problem as a person reads it, in the fields of GSM8K, MAWPS or SVAMP."""
+    if "question" in row:
+        return row["question"].strip()
+    told = row["original_text"] if "original_text" in row else f"{row['Body']} {row['Question']}"
+    return " ".join(told.split())
 
 
 def _gsm8k(path: Path, name: str, wanted: Callable[[int], bool]) -> Iterator[Record]:
     for index, row in enumerate(_rows(path)):
         if not wanted(index):
             continue
-        text = row["question"].strip()
+        text = _text(row)
         reading = read(text)
         answer = gsm8k.answer(row["answer"])
         found = convert(reading, gsm8k.lines(row["answer"]), answer)
@@ -115,7 +127,7 @@ def _aligned(reading: Reading, quantities: Sequence[float], alignment: Sequence[
 
 def _mawps(path: Path, name: str) -> Iterator[Record]:
     for index, row in enumerate(_rows(path)):
-        text = " ".join(row["original_text"].split())
+        text = _text(row)
         reading = read(text)
         answer = Fraction(str(row["ans"]))
         yield record(f"{name}:{index}", text, reading, _equation(reading, row["equation"], answer), float(answer))
@@ -123,7 +135,7 @@ def _mawps(path: Path, name: str) -> Iterator[Record]:
 
 def _svamp(path: Path) -> Iterator[Record]:
     for index, row in enumerate(_rows(path)):
-        text = " ".join(f"{row['Body']} {row['Question']}".split())
+        text = _text(row)
         reading = read(text)
         answer = Fraction(str(row["Answer"]))
         yield record(f"svamp:{index}", text, reading, _equation(reading, row["Equation"], answer), float(answer))
