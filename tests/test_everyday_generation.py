@@ -18,8 +18,9 @@ from tpn2f.domains.everyday.generation.expressions import compile_expression
 from tpn2f.domains.everyday.generation.generator import execute, fits
 from tpn2f.domains.everyday.generation.quantities import Quantity, parse_source, write
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
+from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.domains.everyday.generation.templates import bundled_kinds, held_out, read_kinds
-from tpn2f.domains.everyday.generation.wording import Telling, finish, parse_wording
+from tpn2f.domains.everyday.generation.wording import finish, parse_wording
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
 from tpn2f.program import Program
@@ -45,7 +46,7 @@ def test_there_are_many_kinds_and_no_phrasing_belongs_to_two() -> None:
 
 
 def test_what_is_held_out_is_never_in_training() -> None:
-    told = {part: list(islice(Generator(1, part).examples(), 400)) for part in ("train", "dev", "test")}
+    told = {part: list(islice(Generator(1, part).examples(), 200)) for part in ("train", "dev", "test")}
     shown = {wording.source for _, draft, _ in told["train"] for wording in draft.wordings}
     assert all(kind.part == "train" for kind, _, _ in told["train"])
     for part in ("dev", "test"):
@@ -69,18 +70,19 @@ def test_a_seed_repeats_and_no_text_comes_twice(part: str) -> None:
 
 
 def test_programs_give_the_answer_on_the_numbers_that_are_read() -> None:
-    for example in generate(11, 300):
+    for example in generate(11, 200):
         values = {f"n{k}": float(number.value) for k, number in enumerate(read(example.text).numbers)}
         assert execute(example.program, values) == pytest.approx(example.answer)
+        assert isinstance(example.answer, float)
         assert fits(example.answer, "any")
 
 
 def test_several_questions_are_asked_over_the_same_story() -> None:
     bindings: dict[tuple, set[str]] = {}
-    for example in generate(4, 400):
-        key = tuple(sorted(example.problem.bindings.values())) + (example.id.split("/")[0],)
+    for example in generate(4, 300):
+        key = (example.id.split("/")[0], *sorted(map(str, example.problem.bindings.values())))
         bindings.setdefault(key, set()).add(str(example.program))
-    assert sum(len(programs) > 1 for programs in bindings.values()) > 5
+    assert sum(len(programs) > 1 for programs in bindings.values()) > 3
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,11 @@ def test_programs_become_canonical(text: str, names: dict[str, str], expected: s
 def test_canonical_form_keeps_the_value(a: int, b: int, p: int) -> None:
     names = {"a": "n2", "b": "n0", "p": "n1"}
     values = {"a": a, "b": b, "p": p}
-    for text in ("price_after_gain(p,a)|add(#0,b)", "volume_rectangular_prism(a,b,p)", "original_price_before_loss(p,a)"):
+    for text in (
+        "price_after_gain(p,a)|add(#0,b)",
+        "volume_rectangular_prism(a,b,p)",
+        "original_price_before_loss(p,a)",
+    ):
         program = Program.parse(text)
         bound = bind(spell_out(program), names)
         told = {names[name]: float(value) for name, value in values.items()}
@@ -124,7 +130,8 @@ def test_plurals(noun: str, many: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "pres", "past", "ing"),
     [("pick up", "picks up", "picked up", "picking up"), ("catch", "catches", "caught", "catching"),
-     ("bake", "bakes", "baked", "baking"), ("carry", "carries", "carried", "carrying"), ("drop", "drops", "dropped", "dropping")],
+     ("bake", "bakes", "baked", "baking"), ("carry", "carries", "carried", "carrying"),
+     ("drop", "drops", "dropped", "dropping")],
 )  # fmt: skip
 def test_verbs(verb: str, pres: str, past: str, ing: str) -> None:
     assert (verb_form(verb, "pres"), verb_form(verb, "past"), verb_form(verb, "ing")) == (pres, past, ing)
@@ -132,7 +139,8 @@ def test_verbs(verb: str, pres: str, past: str, ing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"), [("apple", "an"), ("uniform", "a"), ("hour", "an"), ("8-page", "an"), ("11", "an"), ("180", "a")]
+    ("word", "expected"),
+    [("apple", "an"), ("uniform", "a"), ("hour", "an"), ("8-page", "an"), ("11", "an"), ("180", "a")],
 )
 def test_articles(word: str, expected: str) -> None:
     assert article(word) == expected
@@ -154,8 +162,14 @@ def test_numbers_are_written_so_that_they_are_read_back(seed: int, spec: str) ->
 
 @given(st.integers(-20, 20), st.integers(1, 20))
 def test_expressions_agree_with_python(a: int, b: int) -> None:
-    for text, value in (("a % b == 0", a % b == 0), ("a - b * 2 > 3 and a != b", a - b * 2 > 3 and a != b),
-                        ("min(a, b) ** 2", min(a, b) ** 2), ("a / b", Fraction(a, b)), ("-a < b <= 9", -a < b <= 9)):  # fmt: skip
+    cases = {
+        "a % b == 0": a % b == 0,
+        "a - b * 2 > 3 and a != b": a - b * 2 > 3 and a != b,
+        "min(a, b) ** 2": min(a, b) ** 2,
+        "a / b": Fraction(a, b),
+        "-a < b <= 9": -a < b <= 9,
+    }
+    for text, value in cases.items():
         assert compile_expression(text)[0]({"a": a, "b": b}) == value
 
 
@@ -208,8 +222,10 @@ def test_the_contract_finds_what_is_wrong() -> None:
         ]
     }  # fmt: skip
     found = " ".join(faults(read_kinds(table, "none", Stocks([]))[0], stocks=Stocks([])))
-    for expected in ("3 phrasings", "b of the program is not in the text", "four is read as a number", "neither in the program"):
-        assert expected in found
+    assert "3 phrasings" in found
+    assert "b of the program is not in the text" in found
+    assert "four is read as a number" in found
+    assert "neither in the program" in found
 
 
 def test_an_unknown_part_is_refused() -> None:

@@ -67,7 +67,9 @@ def bind(program: Program, names: Mapping[str, str]) -> Program:
             arguments += _terms(program, step, k, uses, words, terms) if k is not None else [names.get(word, word)]
         chained = step.relation in ("add", "multiply") and len(set(arguments)) == len(arguments)
         if step.relation in ("add", "multiply") and len(arguments) > 2 and not chained:
-            arguments = [words[k] if (k := reference(word)) is not None else names.get(word, word) for word in step.arguments]
+            arguments = [
+                words[k] if (k := reference(word)) is not None else names.get(word, word) for word in step.arguments
+            ]
         terms.append(arguments)
         if chained:
             words.append(builder.chain(step.relation, arguments))

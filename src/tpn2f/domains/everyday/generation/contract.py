@@ -15,8 +15,8 @@ from tpn2f.domains.everyday.generation.generator import (
 )
 from tpn2f.domains.everyday.generation.quantities import Quantity
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
+from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.domains.everyday.generation.templates import Kind
-from tpn2f.domains.everyday.generation.wording import Telling
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
 
@@ -51,9 +51,7 @@ def _unused(kind: Kind) -> Iterator[str]:
         yield f"{kind.name}: the number {name} is in the text but neither in the program nor marked as extra"
 
 
-def _drafts(
-    kind: Kind, quantities: Mapping[str, Quantity], chance: random.Random, stocks: Stocks
-) -> Iterator[Draft]:
+def _drafts(kind: Kind, quantities: Mapping[str, Quantity], chance: random.Random, stocks: Stocks) -> Iterator[Draft]:
     def telling() -> Telling:
         return Telling(stocks, kind.setting.slots, quantities, chance)
 

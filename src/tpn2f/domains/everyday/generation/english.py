@@ -32,14 +32,14 @@ say said said;see saw seen;sell sold sold;send sent sent;set set set;sew sewed s
 show showed shown;sing sang sung;sink sank sunk;sit sat sat;sleep slept slept;speak spoke spoken;spend spent spent;
 spread spread spread;stand stood stood;steal stole stolen;stick stuck stuck;sweep swept swept;swim swam swum;
 take took taken;teach taught taught;tear tore torn;tell told told;think thought thought;throw threw thrown;
-understand understood understood;wear wore worn;weave wove woven;win won won;write wrote written;
-give_away gave_away given_away""".replace("\n", "").split(";")
+understand understood understood;wear wore worn;weave wove woven;win won won;write wrote written""".replace(
+        "\n", ""
+    ).split(";")
 }
-_DOUBLED = frozenset(
-    "chop clap cut dig drop get grab hit hop jog knit let mop pat plan plot pop put rip rob rub run scrub set ship "
-    "shop shred sip sit skip slip snap spin split step stir stop strip swap swim tap tip trap trim trip unwrap win "
-    "wrap zip hug pin".split()
-)
+_DOUBLED = """ chop clap cut dig drop get grab hit hop jog knit let mop pat plan plot pop put rip rob rub run scrub set ship
+shop shred sip sit skip slip snap spin split step stir stop strip swap swim tap tip trap trim trip unwrap win wrap zip hug
+pin """.replace("\n", " ")
+"""Verbs whose last letter is doubled."""
 _SILENT_H = ("hour", "honest", "heir", "honor", "honour")
 _HARD_U = ("uni", "use", "usu", "euro", "one", "once", "ukulele", "ute", "unit", "eucalyptus", "ewe")
 
@@ -95,7 +95,7 @@ def verb_form(verb: str, change: str) -> str:
         return verb + "d"
     if re.search(r"[^aeiou]y$", verb):
         return verb[:-1] + "ied"
-    return verb + (verb[-1] if verb in _DOUBLED else "") + "ed"
+    return verb + (verb[-1] if f" {verb} " in _DOUBLED else "") + "ed"
 
 
 def _third_person(verb: str) -> str:
@@ -112,7 +112,7 @@ def _ing(verb: str) -> str:
         return verb[:-2] + "ying"
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
         return verb[:-1] + "ing"
-    return verb + (verb[-1] if verb in _DOUBLED else "") + "ing"
+    return verb + (verb[-1] if f" {verb} " in _DOUBLED else "") + "ing"
 
 
 @cache
@@ -132,11 +132,12 @@ def base_form(verb: str) -> str:
     return verb.removesuffix("s")
 
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = re.findall(
+    r"\w+",
+    "zero one two three four five six seven eight nine ten "
+    "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+)
+_TENS = ("_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 
 @cache

@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tpn2f.errors import DataError
@@ -80,7 +81,7 @@ def _compile(node: ast.expr, text: str, names: set[str]) -> Expression:
             sides = [left, *rights]
             pairs = [
                 _apply(_BINARY[type(op)], list(pair), text, names)
-                for op, pair in zip(ops, zip(sides, sides[1:]), strict=True)
+                for op, pair in zip(ops, pairwise(sides), strict=True)
             ]
             return pairs[0] if len(pairs) == 1 else lambda values: all(pair(values) for pair in pairs)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:

@@ -12,8 +12,9 @@ from tpn2f.domains.everyday.constants import CONSTANTS
 from tpn2f.domains.everyday.generation.canonical import bind
 from tpn2f.domains.everyday.generation.quantities import Quantity
 from tpn2f.domains.everyday.generation.stocks import Stocks, Word, bundled_stocks
+from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.domains.everyday.generation.templates import PARTS, Kind, Order, bundled_kinds, only_for, usable_for
-from tpn2f.domains.everyday.generation.wording import Telling, Wording, finish
+from tpn2f.domains.everyday.generation.wording import Wording, finish
 from tpn2f.domains.everyday.reading import Reading, read
 from tpn2f.domains.mathqa.domain import constant_value
 from tpn2f.domains.mathqa.operations import OPERATIONS
@@ -188,8 +189,16 @@ class Generator:
             names = place_numbers(draft, reading, quantities)
             if names is None or not kind.needed <= set(names):
                 continue
-            yield kind, draft, Example(
-                reading.problem, bind(kind.program, names), execute(kind.program, values), draft.text, self._id(kind)
+            yield (
+                kind,
+                draft,
+                Example(
+                    reading.problem,
+                    bind(kind.program, names),
+                    execute(kind.program, values),
+                    draft.text,
+                    self._id(kind),
+                ),
             )
 
     def _order(self, kind: Kind, told: frozenset[str]) -> Order | None:

@@ -67,7 +67,9 @@ def _range(part: str, spec: str) -> Callable[[random.Random], Any]:
         if re.fullmatch(r"[\d.]+", part):
             value = plain(Fraction(part))
             return lambda _: value
-        raise DataError(f"number {spec!r}: expected `2..20`, `5..50 step 5`, `= a + b` or `words twice=2`, got {part!r}")
+        raise DataError(
+            f"number {spec!r}: expected `2..20`, `5..50 step 5`, `= a + b` or `words twice=2`, got {part!r}"
+        )
     low, high, step = Fraction(found[1]), Fraction(found[2]), Fraction(found[3] or 1)
     count = int((high - low) / step)
     if count < 0:

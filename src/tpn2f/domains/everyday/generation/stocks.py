@@ -133,7 +133,9 @@ class Stocks:
         return getattr(self, f"_draw_{kind}")(chance)
 
     def _of(self, gender: str, first: str, later: str = "", role: str = "") -> Person:
-        return Person(first, later or first, *_PRONOUNS[gender], role=role, agreement="they" if gender == "they" else "he")
+        return Person(
+            first, later or first, *_PRONOUNS[gender], role=role, agreement="they" if gender == "they" else "he"
+        )
 
     def _gender(self, chance: random.Random) -> str:
         return "female" if chance.random() < 0.5 else "male"

@@ -61,7 +61,7 @@ class Setting:
     where: tuple[Expression, ...]
     facts: Mapping[str, tuple[Wording, ...]]
     behind: frozenset[str]
-    """Numbers that others are derived from, such as the whole result of a division."""
+    """Numbers that others are derived from or compared with, such as the whole result of a division."""
 
     @property
     def numbers(self) -> list[str]:
@@ -125,10 +125,10 @@ def read_kinds(table: Mapping[str, Any], theme: str, stocks: Stocks, lists: List
     for entry in table.get("kind", []):
         kinds.append(_kind(entry, _setting(entry, theme, stocks), entry["name"], theme))
     for entry in table.get("story", []):
-        entry = _with_shared(entry, lists or {})
-        setting = _setting(entry, theme, stocks)
-        for question in entry["question"]:
-            kinds.append(_kind(question, setting, f"{entry['name']}/{question['name']}", theme))
+        story = _with_shared(entry, lists or {})
+        setting = _setting(story, theme, stocks)
+        for question in story["question"]:
+            kinds.append(_kind(question, setting, f"{story['name']}/{question['name']}", theme))
     return kinds
 
 
@@ -165,9 +165,13 @@ def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
     for name, spec in entry.get("numbers", {}).items():
         source, earlier = parse_source(spec)
         if not name[:1].islower() or not earlier <= set(sources):
-            raise DataError(f"{where}: number {name!r} = {spec!r} must begin with a small letter and use earlier numbers")
+            raise DataError(
+                f"{where}: number {name!r} = {spec!r} must begin with a small letter and use earlier numbers"
+            )
         sources[name] = source
         behind |= earlier
+    for text in entry.get("where", []):
+        behind |= compile_expression(text)[1]
     names = list(sources)
     facts = {fact: _wordings(texts, slots, names, where) for fact, texts in entry.get("facts", {}).items()}
     return Setting(entry["name"], slots, sources, _conditions(entry, names, where), facts, frozenset(behind))
@@ -178,7 +182,9 @@ def _conditions(entry: Mapping[str, Any], numbers: list[str], where: str) -> tup
     for text in entry.get("where", []):
         expression, names = compile_expression(text)
         if not names <= set(numbers):
-            raise DataError(f"{where}: the condition {text!r} names {', '.join(names - set(numbers))}, which is no number")
+            raise DataError(
+                f"{where}: the condition {text!r} names {', '.join(names - set(numbers))}, which is no number"
+            )
         conditions.append(expression)
     return tuple(conditions)
 
@@ -190,7 +196,20 @@ def _wordings(texts: Iterable[str], slots: Mapping[str, str], numbers: list[str]
         raise DataError(f"{where}: {error}") from None
 
 
-_KEYS = {"name", "core", "weight", "slots", "numbers", "where", "answer", "program", "extra", "phrasings", "orders", "ask"}
+_KEYS = {
+    "name",
+    "core",
+    "weight",
+    "slots",
+    "numbers",
+    "where",
+    "answer",
+    "program",
+    "extra",
+    "phrasings",
+    "orders",
+    "ask",
+}
 
 
 def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> Kind:
@@ -227,11 +246,9 @@ def _order(text: str, setting: Setting, name: str) -> Order:
     for token in text.split():
         if token.startswith("["):
             optional.add(len(steps))
-            token = token.strip("[]")
         if token.startswith("if:"):
             conditional = True
-            token = token.removeprefix("if:")
-        facts = tuple(token.split("+"))
+        facts = tuple(token.strip("[]").removeprefix("if:").split("+"))
         if not set(facts) <= {*setting.facts, "?"}:
             raise DataError(f"{name}: order {text!r}: {token!r} is no fact; known: {', '.join(setting.facts)}")
         steps.append(facts)

@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from tpn2f.domains.everyday.generation.english import article, base_form, plural, verb_form
-from tpn2f.domains.everyday.generation.quantities import Quantity, write
-from tpn2f.domains.everyday.generation.stocks import PEOPLE, Noun, Person, Phrase, Scene, Stocks, Verb, Word
+from tpn2f.domains.everyday.generation.english import article, plural
+from tpn2f.domains.everyday.generation.forms import PEOPLE_FORMS, WORD_FORMS, agree, write_word
+from tpn2f.domains.everyday.generation.quantities import write
+from tpn2f.domains.everyday.generation.stocks import PEOPLE, Noun
+from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.errors import DataError
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around a number in a text that is not finished: OPEN, one character for the placeholder, the number, CLOSE."""
 _FIRST = 0xE100
-
-
-@dataclass(slots=True)
-class Telling:
-    """One telling of a template: the words and numbers drawn for it, and who has been mentioned so far."""
-
-    stocks: Stocks
-    slots: Mapping[str, str]
-    quantities: Mapping[str, Quantity]
-    chance: random.Random
-    words: dict[str, Word] = field(default_factory=dict)
-    mentioned: list[str] = field(default_factory=list)
-
-    def word(self, slot: str) -> Word:
-        """The word of a slot, drawn when first needed; two slots never share one."""
-        if slot not in self.words:
-            self.words[slot] = self._draw(self.slots[slot])
-        return self.words[slot]
-
-    def _draw(self, spec: str) -> Word:
-        taken = set(map(_key, self.words.values()))
-        for _ in range(50):
-            if spec in PEOPLE:
-                word: Word = self.stocks.person(spec, self.chance)
-            else:
-                word = self.chance.choice(self._choices(spec))
-            if _key(word) not in taken:
-                return word
-        raise DataError(f"slot {spec!r} has too few words: all were taken in 50 draws")
-
-    def _choices(self, spec: str) -> tuple[Word, ...]:
-        slot, dot, name = spec.partition(".")
-        if not dot or ":" in spec:
-            return self.stocks.words(spec)
-        scene = self.word(slot)
-        if not isinstance(scene, Scene) or name not in scene.fields:
-            raise DataError(f"slot {spec!r}: {slot} is no scene with {name}")
-        return scene.fields[name]
-
-
-def _key(word: Word) -> str:
-    match word:
-        case Noun(one=text) | Verb(base=text) | Phrase(text=text) | Person(he="I" | "you" | "we" as text):
-            return text
-        case Person(first=first):
-            return first
-        case _:
-            return str(id(word))
 
 
 Part = str | Callable[[Telling], str]
@@ -93,14 +46,15 @@ def finish(marked: str, names: list[str]) -> tuple[str, dict[str, tuple[int, int
     places: dict[str, tuple[int, int]] = {}
     length = 0
     for piece in re.split(rf"({OPEN}[^{CLOSE}]*{CLOSE})", marked):
-        if piece.startswith(OPEN):
+        marks = piece.startswith(OPEN)
+        plain = piece[2:-1] if marks else piece
+        if marks:
             name = names[ord(piece[1]) - _FIRST]
             if name in places:
                 raise DataError(f"the number {name} stands twice in {unmarked(marked)!r}")
-            piece = piece[2:-1]
-            places[name] = (length, length + len(piece))
-        pieces.append(piece)
-        length += len(piece)
+            places[name] = (length, length + len(plain))
+        pieces.append(plain)
+        length += len(plain)
     return "".join(pieces), places
 
 
@@ -239,135 +193,16 @@ class _Parser:
         if verb is not None:
             if verb in self.slots:
                 self.used_slots.add(verb)
-            return lambda telling: _agree(telling, slot, verb)
+            return lambda telling: agree(telling, slot, verb)
         form = form or ("'s" if possessive else "")
         if self.slots[slot] in PEOPLE:
-            if form not in _PEOPLE_FORMS:
-                raise self.fail(f"people have no form {form!r}; expected {', '.join(filter(None, _PEOPLE_FORMS))}")
-            write_person = _PEOPLE_FORMS[form]
+            if form not in PEOPLE_FORMS:
+                raise self.fail(f"people have no form {form!r}; expected {', '.join(filter(None, PEOPLE_FORMS))}")
+            write_person = PEOPLE_FORMS[form]
             return lambda telling: write_person(telling, slot)
-        if form not in _WORD_FORMS:
-            raise self.fail(f"words have no form {form!r}; expected {', '.join(filter(None, _WORD_FORMS))}")
-        return lambda telling: _form(telling.word(slot), form)
-
-
-_WORD_FORMS = ("", "one", "s", "a", "pres", "past", "ing", "pp")
-
-
-def _form(word: Word, form: str) -> str:
-    match word, form:
-        case Noun(one=one), "one":
-            return one
-        case Noun(many=many), "s" | "":
-            return many
-        case Noun(one=one), "a":
-            return f"{article(one)} {one}"
-        case Phrase(text=text), "":
-            return text
-        case Verb(base=base), "":
-            return base
-        case Verb(base=base), "pres" | "past" | "ing" | "pp":
-            return verb_form(base, form)
-    raise DataError(f"{word} has no form {form!r}")
-
-
-def _agree(telling: Telling, slot: str, verb: str) -> str:
-    """The verb, given as what he does or as a slot, as it agrees with the person."""
-    if verb in telling.slots:
-        verb = _form(telling.word(verb), "pres")
-    person = telling.word(slot)
-    if not isinstance(person, Person) or person.agreement == "he":
-        return verb
-    if person.agreement == "I" and verb in ("is", "was"):
-        return "am" if verb == "is" else "was"
-    return base_form(verb)
-
-
-def _person(telling: Telling, slot: str) -> Person:
-    person = telling.word(slot)
-    if not isinstance(person, Person):
-        raise DataError(f"slot {slot} is nobody")
-    return person
-
-
-def _name(telling: Telling, slot: str) -> str:
-    person = _person(telling, slot)
-    known = slot in telling.mentioned
-    if known:
-        telling.mentioned.remove(slot)
-    telling.mentioned.append(slot)
-    return person.later if known else person.first
-
-
-def _rivals(telling: Telling, slot: str) -> list[str]:
-    """Others whom the same pronoun could mean."""
-    he = _person(telling, slot).he
-    return [other for other in telling.mentioned if other != slot and _person(telling, other).he == he]
-
-
-def _clear(telling: Telling, slot: str) -> bool:
-    """Whether a pronoun would be understood: mentioned, and last of those it could mean."""
-    if slot not in telling.mentioned:
-        return False
-    place = telling.mentioned.index(slot)
-    return all(telling.mentioned.index(other) < place for other in _rivals(telling, slot))
-
-
-def _possessive(name: str) -> str:
-    return name + ("'" if name.endswith("s") else "'s")
-
-
-def _he(telling: Telling, slot: str) -> str:
-    return _person(telling, slot).he if _clear(telling, slot) else _name(telling, slot)
-
-
-def _him(telling: Telling, slot: str) -> str:
-    person = _person(telling, slot)
-    if person.agreement == "I" or person.him in ("you", "us"):
-        return person.him
-    return person.him if _clear(telling, slot) else _name(telling, slot)
-
-
-def _his(telling: Telling, slot: str) -> str:
-    person = _person(telling, slot)
-    if person.agreement == "I" or person.his in ("your", "our") or slot in telling.mentioned:
-        return person.his
-    return _possessive(_name(telling, slot))
-
-
-def _whose(telling: Telling, slot: str) -> str:
-    person = _person(telling, slot)
-    if person.agreement == "I" or person.his in ("your", "our"):
-        return person.his
-    return _possessive(_name(telling, slot))
-
-
-def _vary(pronoun: Callable[[Telling, str], str], name: Callable[[Telling, str], str], owner: bool = False):
-    def told(telling: Telling, slot: str) -> str:
-        person = _person(telling, slot)
-        if person.agreement == "I" or person.him in ("you", "us"):
-            return pronoun(telling, slot)
-        draw = telling.chance.random()
-        if slot in telling.mentioned and not _rivals(telling, slot):
-            if draw < 0.5:
-                return pronoun(telling, slot)
-            if draw < 0.6 and person.role:
-                return _possessive(person.role) if owner else person.role
-        return name(telling, slot)
-
-    return told
-
-
-_PEOPLE_FORMS: dict[str, Callable[[Telling, str], str]] = {
-    "": _name,
-    "he": _he,
-    "him": _him,
-    "his": _his,
-    "'s": _whose,
-    "subj": _vary(_he, _name),
-    "obj": _vary(_him, _name),
-    "poss": _vary(_his, _whose, owner=True),
-}
+        if form not in WORD_FORMS:
+            raise self.fail(f"words have no form {form!r}; expected {', '.join(filter(None, WORD_FORMS))}")
+        return lambda telling: write_word(telling.word(slot), form)
 
 
 def parse_wording(text: str, slots: Mapping[str, str], numbers: list[str]) -> Wording:
