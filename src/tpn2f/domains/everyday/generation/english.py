@@ -36,9 +36,9 @@ understand understood understood;wear wore worn;weave wove woven;win won won;wri
         "\n", ""
     ).split(";")
 }
-_DOUBLED = """ chop clap cut dig drop get grab hit hop jog knit let mop pat plan plot pop put rip rob rub run scrub set ship
-shop shred sip sit skip slip snap spin split step stir stop strip swap swim tap tip trap trim trip unwrap win wrap zip hug
-pin """.replace("\n", " ")
+_DOUBLED = """ chop clap cut dig drop get grab hit hop jog knit let mop pat plan plot pop put rip rob rub run scrub set
+ship shop shred sip sit skip slip snap spin split step stir stop strip swap swim tap tip trap trim trip unwrap win wrap
+zip hug pin """.replace("\n", " ")
 """Verbs whose last letter is doubled."""
 _SILENT_H = ("hour", "honest", "heir", "honor", "honour")
 _HARD_U = ("uni", "use", "usu", "euro", "one", "once", "ukulele", "ute", "unit", "eucalyptus", "ewe")

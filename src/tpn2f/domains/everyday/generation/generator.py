@@ -105,7 +105,7 @@ def tell_story(order: Order, facts: Mapping[str, Wording], ask: Wording, telling
         if step == ("?",):
             question = ask.tell(telling)
             if order.conditional and sentences:
-                question = f"if {sentences.pop().rstrip('.')}, {question}"
+                question = f"if {sentences.pop().rstrip('.')}, {question.removeprefix('so ').removeprefix('and ')}"
             sentences.append(question)
             continue
         told = [facts[fact].tell(telling).rstrip(".") for fact in step]
@@ -139,9 +139,9 @@ class Generator:
         self._kinds = [kind for kind in everything if self._has_phrasings(kind)]
         if not self._kinds:
             raise DataError(f"no kind has phrasings for {part}")
-        self._siblings: dict[str, list[Kind]] = {}
+        self._siblings: dict[int, list[Kind]] = {}
         for kind in self._kinds:
-            self._siblings.setdefault(kind.setting.name, []).append(kind)
+            self._siblings.setdefault(id(kind.setting), []).append(kind)
         self._weights = [kind.weight for kind in self._kinds]
 
     def _has_phrasings(self, kind: Kind) -> bool:
@@ -160,7 +160,7 @@ class Generator:
         while True:
             kind = self._chance.choices(self._kinds, self._weights)[0]
             kinds = [kind]
-            siblings = self._siblings[kind.setting.name]
+            siblings = self._siblings[id(kind.setting)]
             if len(siblings) > 1 and self._chance.random() < MORE_QUESTIONS:
                 others = [other for other in siblings if other is not kind]
                 kinds += self._chance.sample(others, min(len(others), self._chance.choice((1, 1, 2))))
