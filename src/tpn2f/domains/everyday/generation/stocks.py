@@ -71,12 +71,27 @@ def _noun(text: str) -> Noun:
 
 
 _MAKE = {"nouns": _noun, "verbs": Verb, "phrases": Phrase}
-_SCENE_FIELDS = {"things": "nouns", "containers": "nouns", "get": "verbs", "lose": "verbs", "places": "phrases"}
+_SCENE_FIELDS = {
+    "things": "nouns", "containers": "nouns", "get": "verbs", "lose": "verbs", "places": "phrases",
+    "first": "phrases", "second": "phrases", "third": "phrases",
+}  # fmt: skip
+SCENES = ("scene", "times")
+"""Tables of words that belong together: places with their things, and times that follow each other."""
 
 
 def _items(value: str | list[str]) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else value
     return [part.strip() for part in parts if part.strip()]
+
+
+def _scene(table: Mapping) -> Scene:
+    return Scene(
+        {
+            name: tuple(_MAKE[kind](item) for item in _items(table[name]))
+            for name, kind in _SCENE_FIELDS.items()
+            if name in table
+        }
+    )
 
 
 class Stocks:
@@ -86,7 +101,7 @@ class Stocks:
         self._raw: dict[str, tuple[str, list[str]]] = {}
         self._people: dict[str, list[str]] = {}
         self._words: dict[str, tuple[Word, ...]] = {}
-        scenes = []
+        scenes: dict[str, list[Mapping]] = {name: [] for name in SCENES}
         for table in tables:
             for kind in _KINDS:
                 for name, value in table.get(kind, {}).items():
@@ -95,12 +110,9 @@ class Stocks:
                     self._raw[name] = kind, _items(value)
             for name, value in table.get("people", {}).items():
                 self._people[name] = _items(value)
-            scenes += table.get("scene", [])
-        self._words["scene"] = tuple(
-            Scene({name: tuple(_MAKE[kind](item) for item in _items(scene[name]))
-                   for name, kind in _SCENE_FIELDS.items() if name in scene})
-            for scene in scenes
-        )  # fmt: skip
+            for name in SCENES:
+                scenes[name] += table.get(name, [])
+        self._words |= {name: tuple(map(_scene, found)) for name, found in scenes.items()}
 
     def words(self, spec: str) -> tuple[Word, ...]:
         """The words of `fruit`, of `fruit, vegetable` or of `nouns: box, bag`."""

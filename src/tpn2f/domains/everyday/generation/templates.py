@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tpn2f.domains.everyday.generation.canonical import spell_out
 from tpn2f.domains.everyday.generation.expressions import Expression, compile_expression
 from tpn2f.domains.everyday.generation.quantities import Source, parse_source
-from tpn2f.domains.everyday.generation.stocks import PEOPLE, Stocks, bundled_stocks
+from tpn2f.domains.everyday.generation.stocks import PEOPLE, SCENES, Stocks, bundled_stocks
 from tpn2f.domains.everyday.generation.wording import Wording, parse_wording
 from tpn2f.errors import DataError
 from tpn2f.program import Program, reference
@@ -158,7 +158,7 @@ def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
     for slot, spec in slots.items():
         if not slot[:1].isupper():
             raise DataError(f"{where}: the slot {slot!r} must begin with a capital letter")
-        if spec not in PEOPLE and spec != "scene" and not ("." in spec and ":" not in spec):
+        if spec not in PEOPLE and spec not in SCENES and not ("." in spec and ":" not in spec):
             stocks.words(spec)
     sources: dict[str, Source] = {}
     behind: set[str] = set()
