@@ -21,7 +21,7 @@ from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, RelationalTuple, reference
 
 MAX_TOKENS = 600
-MAX_DEPTH = 60
+MAX_DEPTH = 30
 """The deepest brackets, signs and powers."""
 MAX_EXPONENT = 1_000
 MAX_FACTORIAL = 150

@@ -34,6 +34,7 @@ GENERATED_COUNT: Mapping[str, int] = {"train": 20_000, "dev": 1_000, "test": 1_0
 SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
+MANY_STEPS = 5
 TOLERANCE = 0.005
 """How far a value may be from the answer, as a share of it."""
 
@@ -90,8 +91,10 @@ class Everyday:
         from tpn2f.domains.everyday.generation import generate
 
         part = GENERATED[split]
-        for example in generate(SEED, GENERATED_COUNT[part], part):
-            yield replace(example, program=canonical(example.program))
+        for index, example in enumerate(generate(SEED, GENERATED_COUNT[part], part)):
+            # Its own id says what is new in it, `test:phrasing:shopping/change`, and many examples share it.
+            told = example.id.removeprefix(f"{part}:")
+            yield replace(example, program=canonical(example.program), id=f"{split}:{index}:{told}")
 
     def records(self, split: str) -> list[Record]:
         """All records of a source, with their grades."""
@@ -184,11 +187,15 @@ class Everyday:
         return "the program gives another number than the answer"
 
     def subsets(self, example: Example) -> tuple[str, ...]:
-        """By the number of steps, where the program is known: `1-step`, `2-step`, ... `5-step or more`."""
+        """By the number of steps, and for generated examples by what was not in training: a phrasing, or a kind."""
         if example.program == UNKNOWN:
             return ("no program",)
         count = len(example.program)
-        return (f"{count}-step" if count < 5 else "5-step or more",)
+        size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
+        for part in ("phrasing", "kind"):
+            if f":{part}:" in example.id and not example.id.startswith("generated:"):
+                return size, f"unseen {part}"
+        return (size,)
 
 
 def left_out(item: Record) -> str:

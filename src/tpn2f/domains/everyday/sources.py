@@ -101,12 +101,12 @@ _ZEROS = re.compile(r"(?<=\d)\.0\b(?!\.?\d)")
 
 
 def _aggregate(path: Path) -> Iterator[Record]:
-    for row in _rows(path):
+    for index, row in enumerate(_rows(path)):
         text = " ".join(_ZEROS.sub("", row["sQuestion"]).split())
         reading = read(text)
         solution = Fraction(str(row["lSolutions"][0]))
         found = _equation(reading, row["lEquations"][0], solution, _aligned(reading, row["quants"], row["lAlignments"]))
-        yield record(f"aggregate:{row['iIndex']}", text, reading, found, float(solution))
+        yield record(f"aggregate:{index}", text, reading, found, float(solution))
 
 
 def _aligned(reading: Reading, quantities: Sequence[float], alignment: Sequence[int]) -> list[str] | None:
