@@ -87,12 +87,24 @@ def _write(path: Path, records: Iterable[Record]) -> None:
 
 def _checksum(files: Sequence[Path]) -> str:
     """Of the sources and of the code that converts them."""
-    total = hashlib.sha256()
-    code = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in _NO_CONVERTERS]
-    for path in [*files, *code]:
+    total = _CODE.copy()
+    for path in files:
         total.update(path.read_bytes())
         total.update(b"\0")
     return total.hexdigest()[:16]
+
+
+def _code():
+    total = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem not in _NO_CONVERTERS:
+            total.update(path.read_bytes())
+            total.update(b"\0")
+    return total
+
+
+# When the code is loaded: somebody may edit the files while a process runs.
+_CODE = _code()
 
 
 def _to_json(item: Record) -> dict[str, object]:
