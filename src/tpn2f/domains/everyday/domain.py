@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tpn2f.domain import Example, Problem, Signature, Step, data_folder
+from tpn2f.domain import Chosen, Example, Problem, Roles, Signature, Step, data_folder
 from tpn2f.domains.everyday import language
 from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
 from tpn2f.domains.everyday.programs import canonical
@@ -25,7 +25,6 @@ from tpn2f.domains.mathqa.options import Options
 from tpn2f.domains.mathqa.words import NOTATION, describe
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, RelationalTuple
-from tpn2f.wording import Chosen
 
 DEV = ("mawps-valid", "gsm8k-dev", "mathqa-dev")
 TEST = ("svamp", "mawps-test", "gsm8k-test", "mathqa-test", "mathqa-challenge")
@@ -49,6 +48,7 @@ class Everyday:
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
+    option_margin = MathQA.option_margin
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
@@ -66,6 +66,10 @@ class Everyday:
         if split not in TRAINING:
             return (item.example for item in self._records(split))
         return self._clear(split)
+
+    def roles(self) -> Roles:
+        """What the splits are for. Whoever trains may join other parts: `gsm8k+aggregate+generated`."""
+        return Roles("train", "dev", (*TEST, "generated-test"))
 
     def _clear(self, split: str) -> Iterator[Example]:
         skipped: list[str] = []

@@ -47,7 +47,7 @@ _FUNCTIONS = {name: _checked(name, function) for name, function in {**OPERATIONS
 
 def steps(program: Program, problem: Problem) -> tuple[Step, ...]:
     """The program worked step by step; every result is a finite number. Raises ExecutionError and nothing else."""
-    return run_steps(program, _FUNCTIONS, {**EVERYDAY_CONSTANTS, **_numbers(problem.bindings)})
+    return run_steps(program, _FUNCTIONS, _numbers(problem.bindings), EVERYDAY_CONSTANTS)
 
 
 def execute(program: Program, problem: Problem) -> float:
