@@ -26,7 +26,9 @@ class Ask(Message):
 
     question: str = Field(min_length=1, max_length=MAX_CHARACTERS, examples=["What is 15 percent of 80?"])
     model: str | None = Field(default=None, max_length=100, description="A name from /api/models; the first if none.")
-    beam: int = Field(default=1, ge=1, le=MAX_BEAM, description="Hypotheses of the search; 1 is greedy.")
+    beam: int = Field(
+        default=1, ge=1, le=MAX_BEAM, description="How many hypotheses the beam search keeps; 1 is greedy."
+    )
     values: dict[str, Any] = Field(
         default_factory=dict,
         max_length=MAX_VALUES,
