@@ -308,7 +308,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, mes
 
 def test_a_process_that_dies_or_hangs_is_a_finding(tmp_path: Path) -> None:
     dies = "import os\n@bad.relation\ndef die(x: float) -> float:\n    'ends'\n    os.kill(os.getpid(), 9)\n"
-    assert_told(inspect(tmp_path, dies), "the process was ended (SIGKILL): a random program: die(")
+    assert_told(inspect(tmp_path, dies), "the process was stopped (SIGKILL): a random program: die(")
     hangs = "@bad.relation\ndef hang(x: float) -> float:\n    'in C'\n    return sum(range(10**15))\n"
     assert_told(
         inspect(tmp_path, hangs, patience=3), "nothing happened for 3 s and nothing could interrupt it: a random"

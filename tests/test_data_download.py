@@ -297,7 +297,7 @@ def test_a_missing_file_is_named_with_its_address(server: Server, tmp_path: Path
 
 def test_a_web_page_is_not_taken_for_data(server: Server, tmp_path: Path) -> None:
     server.content_type = "text/html; charset=utf-8"
-    assert_refused("sent a web page in place of the file", "loose", tmp_path / "loose", server.url)
+    assert_refused("sent a web page instead of the file", "loose", tmp_path / "loose", server.url)
     assert contents(tmp_path / "loose") == {}
 
 

@@ -248,7 +248,7 @@ def test_how_fast_and_how_long(solver: Solver) -> None:
     assert isinstance(facts["records_a_second"], float) and facts["records_a_second"] > 0
     assert 0 <= facts["decoding_cpu_share"] <= 1  # type: ignore[operator]
     assert facts["scoring_cpu_seconds"] >= 0  # type: ignore[operator]
-    assert any("examples a second" in note for note in report.notes)
+    assert any("examples per second" in note for note in report.notes)
 
 
 def test_the_longest_program_solved_is_told(dev: list[Example]) -> None:
@@ -388,7 +388,7 @@ def test_an_option_does_not_outweigh_everything(pens: Solver, monkeypatch: pytes
 
 @pytest.mark.parametrize("other", [{"width": 1}, {"width": 3, "guided": True}, {"width": 3, "tests": 1}])
 def test_options_cannot_be_shown_with_another_help(pens: Solver, other: dict) -> None:
-    with pytest.raises(ConfigError, match="search with options takes the best of a beam that gives one"):
+    with pytest.raises(ConfigError, match="search with options takes the best candidate of a beam that gives one"):
         evaluate_model(pens, "dev", "tiny", Mode(options=True, **other))
 
 

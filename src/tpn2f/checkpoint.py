@@ -108,7 +108,7 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
         if not (folder / name).exists():
             continue
         try:
-            note = f"{problems[0]}; going on from the checkpoint before it" if problems else ""
+            note = f"{problems[0]}; continuing from the checkpoint before it" if problems else ""
             return read_checkpoint(folder / name), note
         except CheckpointError as error:
             problems.append(str(error))
@@ -119,7 +119,7 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
-    """Nobody else may write to the run directory meanwhile. The lock dies with the process."""
+    """Keeps others from writing to the run directory meanwhile. The lock ends with the process."""
     run.mkdir(parents=True, exist_ok=True)
     # One lock for all threads: a training that is a generator may be closed by another one than began it.
     lock = FileLock(run / "lock", blocking=False, thread_local=False)
@@ -132,7 +132,7 @@ def locked(run: Path) -> Iterator[None]:
 
 
 def load_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Puts tensors into a module; wrong names and shapes are told, nothing is changed then."""
+    """Puts tensors into a module; wrong names and shapes are reported, and then nothing is changed."""
     own = module.state_dict()
     missing, foreign = own.keys() - weights.keys(), weights.keys() - own.keys()
     if missing or foreign:
@@ -175,7 +175,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}; this is no checkpoint") from error
+        raise CheckpointError(f"{path}: {error.strerror}; this is not a checkpoint") from error
     except ValueError as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
     if not isinstance(value, dict):

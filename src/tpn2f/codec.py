@@ -21,7 +21,7 @@ from tpn2f.program import Program, RelationalTuple, reference
 from tpn2f.vocabulary import END, NONE, PAD, SPECIALS, Vocabulary
 
 MARKS = frozenset(".,?")
-"""What people set or forget without meaning anything by it."""
+"""Signs that people write or leave out without a change of meaning."""
 
 
 class Batch(NamedTuple):
@@ -52,7 +52,7 @@ class Codec:
     relations: Vocabulary
     arguments: Vocabulary
     n_positions: int
-    """The largest arity: every tuple has so many argument slots."""
+    """The largest arity: every tuple has this many argument slots."""
     longest: int
     """The most tuples of a training program."""
 
@@ -96,7 +96,7 @@ class Codec:
         return self.words.ids(problem.words) or [NONE]
 
     def encode_program(self, program: Program) -> list[list[int]]:
-        """One row a tuple and the end tuple: the relation's id, then an argument id or NONE for every position."""
+        """One row per tuple, the end tuple included: the relation's id, then an argument id or NONE per position."""
         rows = []
         for step in program:
             if len(step.arguments) > self.n_positions:

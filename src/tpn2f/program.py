@@ -93,7 +93,7 @@ class Program:
 
     @classmethod
     def from_tree(cls, tree: Tree | list) -> Program:
-        """One tuple a call, children before parents, left to right, no sharing; lists are taken for tuples."""
+        """One tuple per call, children before parents, left to right, no sharing; lists are taken for tuples."""
         return cls(tuple(_tuples_of_tree(tree)))
 
     def to_tree(self) -> Tree:

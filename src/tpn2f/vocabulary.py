@@ -37,14 +37,14 @@ class Vocabulary:
 
     @classmethod
     def parse(cls, text: str, where: str) -> Vocabulary:
-        """Reads what `text` gives: one token a line, the specials first."""
+        """Reads what `text` gives: one token per line, the specials first."""
         lines = text.split("\n")
         if tuple(lines[: len(SPECIALS)]) != SPECIALS or lines[-1]:
-            raise DataError(f"{where} is not a vocabulary: expected {' '.join(SPECIALS)} first, and one token a line")
+            raise DataError(f"{where} is not a vocabulary: expected {' '.join(SPECIALS)} first, and one token per line")
         return cls(lines[len(SPECIALS) : -1])
 
     def text(self) -> str:
-        """One token a line: the form on disk."""
+        """One token per line: the form on disk."""
         return "".join(f"{token}\n" for token in self.tokens)
 
     def id(self, token: str) -> int:

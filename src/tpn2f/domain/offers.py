@@ -87,7 +87,7 @@ class HasOptions(Protocol):
     """Questions have answers to choose from."""
 
     option_margin: float
-    """How much log-probability a program may cost more than the best one, if its value is an option."""
+    """How much less log-probability than the best one a program may have, if its value is an option."""
 
     def options(self, example: Example) -> Sequence[str]:
         """The options of an example, without the right one."""
@@ -116,7 +116,7 @@ class Choices:
 
     relations: frozenset[str] = frozenset()
     arguments: frozenset[str] = frozenset()
-    """Words; references are told apart, because they differ from program to program."""
+    """Words; references are separate, because they differ from program to program."""
     ends: bool = False
     """Whether the program may end here."""
 
@@ -172,7 +172,7 @@ class HasTyping(Protocol):
 
 @runtime_checkable
 class JudgesTypes(Protocol):
-    """Well-typed programs can be told from others, and scoring counts them."""
+    """Well-typed programs can be distinguished from others, and scoring counts them."""
 
     def is_well_typed(self, program: Program, problem: Problem) -> bool: ...
 

@@ -26,7 +26,7 @@ from tpn2f.vocabulary import SPECIALS
 
 BATCH = 64
 OnExamples = Callable[[int, int], None]
-"""Is told how many of how many examples are done."""
+"""Called with the number of examples done and the total number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One page with all that `explain` found: a single HTML file that needs nothing else, runs nothing and asks nobody.
+"""One page with all that `explain` found: a single HTML file without scripts that loads nothing from elsewhere.
 
 Every text that is not ours is escaped. Pictures are drawn by `plots` and stand in the page as SVG.
 """

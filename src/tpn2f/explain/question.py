@@ -38,9 +38,9 @@ class QuestionMap:
     program: Program | None
     """None when the model wrote no program."""
     attention: tuple[tuple[float, ...], ...]
-    """One row a tuple of the program, one weight a word; each row sums to one."""
+    """One row per tuple of the program, one weight per word; each row sums to one."""
     filler_choices: tuple[tuple[int, ...], ...] = ()
-    """For every word the one filler with the largest weight, whatever the weight; one a reading direction."""
+    """For every word the one filler with the largest weight, whatever the weight; one per reading direction."""
     role_choices: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -106,7 +106,7 @@ def selections(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[Se
 
 
 def choices(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[tuple[int, ...], ...]:
-    """The heaviest of every word, one a reading direction."""
+    """The heaviest of every word, one per reading direction."""
     if scores is None:
         return ()
     best = scores[0].argmax(-1) + torch.arange(scores.shape[1], device=scores.device)[:, None] * scores.shape[-1]

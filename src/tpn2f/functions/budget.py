@@ -32,7 +32,7 @@ except ImportError:  # not on Windows
 MAX_BITS = 14_000
 """The longest whole number that is a result, in bits; Python writes no number of more than 4,300 digits."""
 WAITING = 10.0
-"""How many times its seconds of processor time a program may take by the clock on the wall."""
+"""The limit of wall time, as a multiple of the limit of processor time."""
 REPEAT_SECONDS = 0.1
 """The alarm rings again, in case that a bare `except` swallowed it."""
 

@@ -147,7 +147,7 @@ class FunctionDomain:
         def register(function: Function) -> Function:
             where = f"{_place(function)}, {function.__name__}"
             if not re.fullmatch("[a-z]+", prefix) or prefix in (mention.prefix for mention in self.mentions):
-                raise DomainError(f"{where}: the prefix {prefix!r} is taken, or is not made of small letters")
+                raise DomainError(f"{where}: the prefix {prefix!r} is taken, or is not made of lowercase letters")
             parameters, result = typed_parameters(function, where)
             used = tuple(parameters)[1:]
             made = tuple(inspect.signature(pattern).parameters) if callable(pattern) else ()

@@ -1,7 +1,7 @@
 """What an annotation means: the name of a type for masks and messages, and a check of values.
 
 Masks know names only, so every position has exactly one type. Numbers, whole or not, are one type, because a text does
-not tell them apart: a position that wants whole numbers says so when it is given another.
+not distinguish them: a position that needs whole numbers reports an error when it gets another number.
 """
 
 from __future__ import annotations

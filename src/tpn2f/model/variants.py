@@ -52,7 +52,7 @@ def _load(spec: str) -> object:
     if spec not in points:
         raise ValueError(
             f"no model variant is called {spec!r}; installed are {', '.join(sorted(points)) or 'none'}; "
-            "a variant of your own is named as file.py:Name or package.module:Name"
+            "name your own variant as file.py:Name or package.module:Name"
         )
     return points[spec].load()
 

@@ -92,7 +92,7 @@ def _choose_gpu(device: torch.device) -> torch.device:
 
 
 _PLACES = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
-"""What torchrun tells a process: its number on its machine, and how many there are."""
+"""What torchrun passes to a process: its number on its machine, and how many there are."""
 
 
 def _has_bf16(device: torch.device) -> bool:

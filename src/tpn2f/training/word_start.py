@@ -47,7 +47,7 @@ def start_words(
 ) -> None:
     """Puts the start into the model. Draws from torch's random numbers."""
     weight = model.encoder.embedding.weight
-    # Names of values, such as n0, all have the same neighbours and must be told apart: they stay as they are.
+    # Names of values, such as n0, all have the same neighbours and must stay distinct: they are not changed.
     named = torch.tensor([token in codec.arguments for token in codec.words.tokens], device=weight.device)
     if vectors is not None:
         found = vectors.of(codec.words.tokens).to(weight.device)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 LOST_SECONDS = 3600.0
-"""A trial of another machine that was not heard of for so long is given up and tried again."""
+"""A trial of another machine without news for this long is given up and tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Tuner:
         self.place = place or self._write_place(name, shown)
 
     def run(self, trials: int, timeout: float = math.inf) -> Iterator[TrialEvent]:
-        """Works until the study has so many trials, or the time is over, or `stop`. Goes on with its own first."""
+        """Works until the study has `trials` trials, or the time is over, or `stop`. Continues its own trials first."""
         deadline = time.monotonic() + timeout
         while not self.stop and time.monotonic() < deadline:
             with ExitStack() as lock:
@@ -210,7 +210,7 @@ class Tuner:
         self.study.enqueue_trial(known.params)
 
     def _work(self, trial: Trial, deadline: float) -> Iterator[TrialEvent]:
-        """Trains a trial, tells the study how it goes, and ends it if it is hopeless."""
+        """Trains a trial, reports its progress to the study, and stops it if it is hopeless."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.samplers import TPESampler
         from optuna.trial import TrialState
