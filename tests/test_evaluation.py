@@ -340,7 +340,7 @@ def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch:
     [
         ({"width": 1, "tests": 1}, "give --beam"),
         ({"width": 3, "tests": 1, "guided": True}, "not --guided"),
-        ({"width": 3, "tests": 4}, "dev:0 has 4 tests; 4 cannot be shown and others kept"),
+        ({"width": 3, "tests": 4}, "dev:0 has 4 tests; showing 4 needs more than 4"),
     ],
 )
 def test_tests_that_cannot_be_shown_are_refused(known_beam: Solver, options: dict, message: str) -> None:

@@ -1,6 +1,6 @@
 """Between symbols and tensors: three vocabularies, problems and programs as ids, batches of similar lengths.
 
-The only module that knows both worlds. Vocabularies come from training examples only. Joint symbols, which search
+Vocabularies come from training examples only. Joint symbols, which search
 deals in, put arguments behind relations: relation r is symbol r, argument a is symbol n_relations + a.
 """
 
@@ -122,7 +122,7 @@ class Codec:
         return _pad([self.encode_words(problem) for problem in problems])
 
     def disturb(self, words: list[int], noise: float, unmarked: float = 0.0) -> list[int]:
-        """A text misheard: with the probability `noise` a word is unknown, left out, or another word, equally likely.
+        """A text with errors: with the probability `noise` a word is unknown, left out or another one, equally likely.
 
         A full stop, comma or question mark is left out with the probability `unmarked`. Words that programs use as
         arguments, such as n0, stay as they are. Draws from torch's random numbers.

@@ -3,8 +3,8 @@
 `reference` reads like the equations and is the specification. `fused` is the fast one, with a hand-written backward,
 and must equal it in values and in every gradient. Neither knows parameters or words.
 
-All take the projections of their inputs as a table with one row an input symbol, and indices into it: a symbol is
-projected once a batch however often it occurs.
+All take the projections of their inputs as a table with one row per input symbol, and indices into it: a symbol is
+projected once per batch, however often it occurs.
 """
 
 import ctypes

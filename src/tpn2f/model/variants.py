@@ -1,4 +1,4 @@
-"""Models of one's own: a class in one file, named by the setting `model.variant`.
+"""Your own models: a class in one file, named by the setting `model.variant`.
 
 A variant is a subclass of `Model` and is called like it. It is named like a domain: by an entry point of the group
 `tpn2f.models`, by module (`package.module:Name`) or by file (`path/file.py:Name`).

@@ -1,7 +1,7 @@
 """What AlgoLisp's language runs on: limits, the machine that counts, values, and the empty table of functions.
 
 Values are Python's: int, float (from `sqrt` alone), bool, str, list for arrays, dict for dictionaries, and `Function`.
-This module knows no trees; `lisp_scalars` and `lisp_arrays` fill the table.
+This module knows no trees; `scalars` and `arrays` fill the table.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Machine:
         self.limits = limits
         self.inputs: tuple[object, ...] = ()
         self.found: list[object] = []
-        """The values that are found once a run."""
+        """The values that are computed once per run."""
         self.steps = limits.steps
         self.depth = limits.depth
         self.length = limits.length
@@ -173,7 +173,7 @@ def kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A row of the table: its name, its type as `lisp_types` reads it, and its meaning."""
+    """A row of the table: its name, its type as `types.py` reads it, and its meaning."""
 
     name: str
     type: str

@@ -1,7 +1,7 @@
 """Which symbols may come next in a Lisp program that is being written, by the types of the language.
 
 Every program that is written under these masks is a tree in the order of `Program.from_tree`, each value used once, and
-has a type by `lisp_types.infer`: that of the task where it is known. No choice leads into a dead end: a symbol is
+has a type by `types.infer`: that of the task where it is known. No choice leads into a dead end: a symbol is
 offered only if the program can still be brought to an end, its lambdas closed and nothing left over, within the tuples
 that are left. Nothing here knows tensors; `grammar.py` makes masks of the answers.
 """
@@ -216,7 +216,7 @@ class LispTyping:
         longest: int,
         types: Callable[[Problem], Mapping[str, str]],
     ) -> None:
-        """For programs of these relations and arguments, with at most so many positions a tuple and tuples.
+        """For programs of these relations and arguments, with at most `n_positions` per tuple and `longest` tuples.
 
         `types` gives the types of a problem's arguments.
         """
@@ -237,7 +237,7 @@ class LispTyping:
         self._forget()
 
     def _forget(self) -> None:
-        """Half-written programs keep what they need, so that nobody notices."""
+        """Half-written programs keep what they need, so that nothing changes for them."""
         self._tasks: dict[tuple, TypedTask] = {}
         self._moves: dict[frozenset[int], Moves] = {}
         self._spaces: dict[tuple[frozenset[int], str], Space] = {}
