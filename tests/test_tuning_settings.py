@@ -74,7 +74,7 @@ def test_a_file_means_the_same(tmp_path: Path) -> None:
         ("model.dropout_words=uniform 0 1", "dropout_words is 1.0; expected from 0 to below 1"),
         ("model.encoder=choice tpr gru", "'gru'; expected one of tpr, lstm"),
         ("model.encoder=choice tpr", "expected two choices or more"),
-        ("model.encoder=choice tpr tpr", "a choice is there twice"),
+        ("model.encoder=choice tpr tpr", "a choice occurs twice"),
         ("model.encoder=uniform 1 2", "model.encoder is 1.0; expected one of"),
         ("data.dev=choice dev train", "data.dev cannot vary, because all trials must be scored on the same"),
         ("data.domain=choice mathqa algolisp", "data.domain cannot vary"),
@@ -108,7 +108,7 @@ def test_a_wrong_file_is_refused_with_the_reason(tmp_path: Path, text: str, mess
 
 
 def test_nothing_twice_and_nothing_at_all(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"training\.clip is there twice"):
+    with pytest.raises(ConfigError, match=r"training\.clip occurs twice"):
         read_space(["training.clip=uniform 1 2", "training.clip=uniform 1 3"], None, CONFIG)
     with pytest.raises(ConfigError, match="there is nothing to search: expected --search"):
         read_space([], None, CONFIG)
