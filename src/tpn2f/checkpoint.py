@@ -1,7 +1,7 @@
-"""Checkpoints: directories of safetensors, JSON and text that are whole or not there, and that hold no code.
+"""Checkpoints: directories of safetensors, JSON and text that are complete or absent, and that contain no code.
 
 A checkpoint is written to a temporary directory, synced, and renamed into place; the one before it is kept. A manifest
-with the sha256 of every file is verified on load. A run directory is locked while somebody writes to it.
+with the sha256 of every file is verified on load. A run directory is locked while a process writes to it.
 
     run/checkpoints/last        where training stands        run/checkpoints/previous   the one before
     run/checkpoints/best        the weights that dev chose
@@ -45,7 +45,7 @@ class Checkpoint:
 
 
 def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
-    """Writes the directory `place`, in whole or not at all; what was there is replaced."""
+    """Writes the directory `place` completely or not at all; an older one is replaced."""
     draft = _draft(place, checkpoint)
     old = place.with_name(f".{place.name}-old")
     shutil.rmtree(old, ignore_errors=True)

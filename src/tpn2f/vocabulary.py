@@ -31,7 +31,7 @@ class Vocabulary:
         return cls(kept)
 
     def extended(self, tokens: Iterable[str]) -> Vocabulary:
-        """With further tokens behind; those that are there already stay where they are."""
+        """With further tokens at the end; tokens that it already has keep their places."""
         more = [token for token in dict.fromkeys(tokens) if token not in self]
         return Vocabulary([*self, *more]) if more else self
 

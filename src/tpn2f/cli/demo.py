@@ -1,7 +1,7 @@
 """`tpn2f demo`: word problems that a model solves, the user's own question, Lisp tasks, programs that never end.
 
-The models are somebody else's business: functions that solve come in. Without one the programs of its problems are
-given, not predicted, and the demo says so.
+This module loads no models: it gets functions that solve. Without such a function the programs are given, not
+predicted, and the demo says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The contract of `tpn2f.domain.Domain` as checks of any domain, with findings in plain words.
 
-`check_domain` goes from the language over the examples to programs that nobody would write: random ones, changed gold,
-huge and tiny numbers. It never stops at the first fault and changes nothing. It runs the domain's functions here and
-now, so one that cannot be interrupted hangs it; `isolated.py` runs it in a separate process for that reason.
+`check_domain` checks the language, then the examples, then unusual programs: random ones, changed gold programs, huge
+and tiny numbers. It does not stop at the first fault and changes nothing. It runs the domain's functions in this
+process, where one that cannot be interrupted would block it; `isolated.py` therefore runs it in a separate process.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def mutate(random: Random, domain: Domain, program: Program, problem: Problem) -
 
 
 def hostile(random: Random, problem: Problem) -> Problem:
-    """The problem with numbers that nobody expects."""
+    """The problem with unexpected numbers."""
     values = {
         name: random.choice(HOSTILE_NUMBERS) if is_number(value) else value for name, value in problem.bindings.items()
     }

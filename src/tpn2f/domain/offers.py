@@ -134,7 +134,7 @@ class Typing(Protocol):
     """
 
     def start(self, problem: Problem, longest: int | None = None) -> Any:
-        """The empty program, to become one of at most so many tuples."""
+        """The empty program, which may get at most `longest` tuples."""
         ...
 
     def choices(self, partial: Any) -> Choices:

@@ -74,7 +74,7 @@ class Splits:
         check_split(self.domain, name)
 
     def templates(self, split: str) -> set[tuple[str, ...]]:
-        """The words of a split's problems. Examples that nobody took are not kept."""
+        """The words of a split's problems. Examples that were not taken are not kept."""
         if split not in self._templates:
             examples = self.take(split) if split in self._rest else read_splits(self.domain, split)
             self._templates[split] = {example.problem.words for example in examples}

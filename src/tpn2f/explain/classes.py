@@ -1,4 +1,4 @@
-"""What words and relations are, by rules that know nothing of the model: classes to compare fillers and roles with.
+"""Classes of words and relations, by rules that know nothing of the model: to compare fillers and roles with.
 
 The classes of words are closed lists of English, coarse on purpose: a doubtful word is `content`. A domain may say
 itself what its relations are about with an attribute `relation_classes`, a mapping from relation to class; else the

@@ -1,7 +1,7 @@
 """What a model sees in one question: the fillers and roles of its words, and where each tuple of the program looks.
 
 Numbers only; `plots.py`, the terminal and the web page make pictures of them. A model that reads in both directions has
-two dictionaries: the numbers of the second one go on where the first one ends.
+two dictionaries: the numbers of the second one follow those of the first.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def choices(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[tuple
 def _attention(solver: Solver, encoding: Any, program: Program) -> tuple[tuple[float, ...], ...]:
     """What the decoder attends to while it writes each tuple.
 
-    A flat decoder attends anew for every symbol: a tuple's row is the mean over its symbols.
+    A flat decoder attends once per symbol: a tuple's row is the mean over its symbols.
     """
     codec, model = solver.codec, solver.model
     state = model.start(encoding)

@@ -34,7 +34,7 @@ MAX_BITS = 14_000
 WAITING = 10.0
 """The limit of wall time, as a multiple of the limit of processor time."""
 REPEAT_SECONDS = 0.1
-"""The alarm rings again, in case that a bare `except` swallowed it."""
+"""The alarm is repeated, in case a bare `except` swallowed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def limited(limits: Limits) -> Iterator[None]:
 def size_of(value: object, most: int) -> int:
     """How many elements a value has, all the way down; counting ends soon after `most`.
 
-    What is shared counts each time, because whoever prints the value meets it each time. Raises ValueError for values
+    What is shared counts each time, because printing the value writes it each time. Raises ValueError for values
     that have no size, such as iterators.
     """
     count = 0

@@ -40,7 +40,7 @@ class ExampleSource:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An example as somebody wrote it, and where."""
+    """An example as it was written, and where."""
 
     where: str
     text: object

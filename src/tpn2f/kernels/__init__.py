@@ -28,7 +28,7 @@ def load_kernels(name: str) -> ModuleType:
 def keep_memory() -> bool:
     """Asks the C library to keep large freed buffers for the next step; False where it cannot be asked.
 
-    glibc gives them back to the system and takes them anew at every step, page by page: about a tenth of a training
+    glibc gives them back to the system and takes them again at every step, page by page: about a tenth of a training
     step on a CPU. It changes the whole process, so a program calls it once, and the library never does.
     """
     if sys.platform != "linux":

@@ -88,7 +88,7 @@ class Trainer:
     def __init__(
         self, config: Config, domain: Domain, run: Path, processes: Processes = ALONE, splits: Splits | None = None
     ) -> None:
-        """`splits` are those that somebody has read already."""
+        """`splits` may hold splits that are already read."""
         self.config, self.domain, self.folder, self.processes = config, domain, run, processes
         self.stop = False
         self.hardware = choose_hardware(config.training.device, config.training.precision)
@@ -149,7 +149,7 @@ class Trainer:
         return note or f"continuing after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
     def run(self) -> Iterator[Event]:
-        """Trains to the end, or until `stop`; saves as it goes and at the end."""
+        """Trains to the end, or until `stop`; saves now and then, and at the end."""
         if not (self.config.training.tensorboard and self.processes.leads):
             return self._run()
         # Between epochs the step that was done last is scored already; within one it cannot be.

@@ -1,8 +1,9 @@
 """Hyper-parameter search: trainings that find out where in a space of settings the best model is.
 
 Optuna (extra `tuning`) chooses the settings and keeps the study in a database. Every trial is an ordinary training in a
-run directory of its own, so that an interrupted one goes on bit for bit. Several processes and machines may work on one
-study through one database; each looks after its own trials. Its worth is strict accuracy on dev: no test split is read.
+run directory of its own, so that an interrupted one continues bit for bit. Several processes and machines may share one
+study through one database; each looks after its own trials. Trials are ranked by strict accuracy on dev; no test split
+is read.
 
     RUN/study.db     the study, unless it is in another database       RUN/best.toml    the best config so far
     RUN/trial-003    the run directory of a trial                      RUN/study.json   which study this is a part of
@@ -67,7 +68,7 @@ class Best:
 
 
 class Tuner:
-    """One worker of a study. `stop` may be set from a signal handler: the trial is saved, and goes on next time."""
+    """One worker of a study. `stop` may be set from a signal handler: the trial is saved, and continues next time."""
 
     def __init__(
         self,
@@ -197,12 +198,12 @@ class Tuner:
         if sum(_counts(known) for known in self._trials()) >= trials:
             return None
         trial = self.study.ask()
-        # Locked before anybody can know whose it is, so that no other process takes it for an interrupted one.
+        # Locked before its owner is recorded, so that no other process takes it for an interrupted one.
         lock.enter_context(locked(self.trial_folder(trial.number)))
         return trial
 
     def _give_up(self, known: FrozenTrial) -> None:
-        """The machine of this trial is gone: its settings are tried again by whoever comes first."""
+        """The machine of this trial is gone: its settings are tried again by the next free worker."""
         from optuna.trial import Trial, TrialState
 
         Trial(self.study, known._trial_id).set_user_attr("void", True)
@@ -240,7 +241,7 @@ class Tuner:
             if trainer.standing.finished:
                 ending = "finished"
         except CheckpointError:
-            raise  # what was saved before is good: the trial goes on next time
+            raise  # what was saved before is good: the trial continues next time
         except N2FError:
             trial.set_user_attr("void", True)
             self.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
@@ -279,7 +280,7 @@ class Tuner:
             trial.set_user_attr("seen", time.time())
 
     def _tidy(self, number: int, best: Best | None) -> None:
-        """Keeps the best weights of an ended trial, not those from which it would go on; writes the best config."""
+        """Keeps the best weights of an ended trial, not those for continuing it; writes the best config."""
         for name in ("last", "previous"):
             shutil.rmtree(self.trial_folder(number) / "checkpoints" / name, ignore_errors=True)
         if best is not None:
@@ -305,7 +306,7 @@ def _short(value: Any) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file in whole or not at all."""
+    """Writes a file completely or not at all."""
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:8]}")
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)

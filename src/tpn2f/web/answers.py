@@ -1,4 +1,4 @@
-"""From a question to what the API answers: reads, asks the solver, puts solutions into messages. Knows no HTTP."""
+"""From a question to the API's answer: reads, asks the solver, puts solutions into messages. Knows no HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_ELEMENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question that was read, and is ready to be decoded with others."""
+    """A question that is read and ready to be decoded with others."""
 
     text: str
     reading: Reading
@@ -37,7 +37,7 @@ class Asked:
 
 
 def read_asked(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Asked:
-    """Raises DataError for what cannot be asked."""
+    """Raises DataError for a question that cannot be read."""
     asked = Asked(clean(text), solver.read(Question(text, values)), width)
     if len(asked.problem.words) > max_words:
         raise DataError(f"the question has {len(asked.problem.words):,} words; at most {max_words:,} are read")
@@ -102,7 +102,7 @@ _match_numeral = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-
 
 
 def spell(text: str, problem: Problem, known: Container[str]) -> tuple[list[Word], str]:
-    """The words as the person wrote them, and what is left behind the last one.
+    """The words as the person wrote them, and what follows the last one.
 
     Domains change letters, signs and numbers as they read. Where the words can no longer be found in the text one
     after another, they are shown as the model reads them.
@@ -204,7 +204,7 @@ def plain(value: object) -> object:
             if not math.isfinite(inner):
                 return None
         elif isinstance(inner, int):
-            # What is larger would be rounded by whoever reads it in JavaScript.
+            # Larger numbers would be rounded in JavaScript.
             if abs(inner) > 2**53:
                 return None
         elif isinstance(inner, str):

@@ -387,7 +387,7 @@ async function loadMap(name, tries = 5) {
     const map = await call(`api/models/${encodeURIComponent(name)}/relations`);
     if (view.model.name === name) showMap(map);
   } catch (error) {
-    // Drawing goes on in the server when a request for it took too long. Whatever else it is, there is nothing to show:
+    // Drawing continues in the server when a request for it took too long. Whatever else it is, there is nothing to show:
     // a model without tuples, or no data to draw the map from.
     if (error.status === 504 && tries && view.model.name === name) setTimeout(() => loadMap(name, tries - 1), 1000);
   }

@@ -67,9 +67,9 @@ class Generator:
         self._choices: dict[tuple[Tree, str, int], tuple[list[Tree], list[float]]] = {}
 
     def _let_in_uncounted(self) -> None:
-        """Skeletons that nobody has counted at the root, or in a hole, get there what their phrases' counts ask for.
+        """Gives skeletons without counts at the root, or in a hole, the counts of their phrases.
 
-        So a phrase that somebody has added is used, and what was only ever seen inside is also asked for by itself.
+        So a phrase that a user added is used, and a skeleton that was only seen inside others is also asked for alone.
         """
         wanted = {skeleton: sum(rule.count for rule in rules) for skeleton, rules in self._grammar.rules.items()}
         filling = {filler for counts in self._usual.values() for filler in counts}

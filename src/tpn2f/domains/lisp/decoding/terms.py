@@ -1,7 +1,7 @@
 """Types of half-written Lisp programs as plain terms that can be hashed: what the masks of decoding are made from.
 
 The rules are those of `types.infer`, which is the specification, turned round: a tuple is typed as soon as it is
-written, before anybody knows the lambda that will bind its `arg1`, `arg2` and `self`. What a value needs of them is
+written, before the lambda is known that will bind its `arg1`, `arg2` and `self`. What a value needs of them is
 kept beside its type until a lambda takes it away. A call takes its arguments one at a time, and everything is numbered
 and remembered, because decoding asks the same questions again and again. Nothing here knows a problem or a program.
 """
