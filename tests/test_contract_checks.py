@@ -86,7 +86,7 @@ def test_arithmetic_has_no_errors_but_shares_templates() -> None:
         ([], "sums has no examples: its sources are empty"),
         ([("1 plus 2", "add(1, 2")], "position 8: expected ',' or ')'"),
         ([("1 plus 2", "ad(1, 2)")], "there is no relation ad; did you mean add?"),
-        ([("1 plus 2", "add(1)")], "add(left: number, right: number) -> number takes 2, got 1"),
+        ([("1 plus 2", "add(1)")], "add(left: number, right: number) -> number takes 2 arguments, got 1"),
         ([("1 plus 2", "add(1, 3)")], "there is no 3"),
         ([("say 'x'", 'double("x")')], "s0 is of the type text; expected number"),
         ([("1 plus 2", "add(1, 2)")], "the split dev is empty"),

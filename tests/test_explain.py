@@ -1,4 +1,4 @@
-"""Looking inside: what is told of words, tuples and relations is what the model has; checks know chance."""
+"""Looking inside: what is reported of words, tuples and relations is what the model has; checks know chance."""
 
 import json
 import sys

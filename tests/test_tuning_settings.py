@@ -1,4 +1,4 @@
-"""Spaces of settings: options and files mean the same, and every mistake is told before anything is trained."""
+"""Spaces of settings: options and files mean the same, and every mistake is reported before anything is trained."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_file_means_the_same(tmp_path: Path) -> None:
         ("training.clip.x=uniform 1 2", "clip is a value, not a table"),
         ("training=uniform 1 2", "training is a table"),
         ("training.clip=", "got ''; expected log LOW HIGH"),
-        ("training.clip=between 1 2", "'between' is no kind of range"),
+        ("training.clip=between 1 2", "'between' is not a kind of range"),
         ("training.clip=uniform 1", "got 1; expected log LOW HIGH"),
         ("training.clip=uniform a b", "got a b; expected log"),
         ("training.clip=uniform 1 inf", "got 1 inf; expected log"),

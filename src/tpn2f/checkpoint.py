@@ -136,7 +136,7 @@ def load_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], where: 
     own = module.state_dict()
     missing, foreign = own.keys() - weights.keys(), weights.keys() - own.keys()
     if missing or foreign:
-        what = f"has no {sorted(missing)[0]}" if missing else f"has {sorted(foreign)[0]}, which the model has not"
+        what = f"has no {sorted(missing)[0]}" if missing else f"has {sorted(foreign)[0]}, which the model does not have"
         raise CheckpointError(f"{where}: the checkpoint {what}")
     for name, tensor in own.items():
         if weights[name].shape != tensor.shape:

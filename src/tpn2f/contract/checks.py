@@ -77,7 +77,7 @@ def check_language(domain: Domain) -> Iterator[Finding]:
         if signature.commutative and signature.arity < 2:
             yield Finding("error", f"{relation} is commutative but has {signature.arity} arguments")
         if not signature.doc:
-            yield Finding("warning", f"{relation} has no description: its docstring would be its help")
+            yield Finding("warning", f"{relation} has no description: write a docstring, which is shown as its help")
     for constant, kind in domain.constants.items():
         if not is_word(constant) or not kind:
             yield Finding("error", f"the constant {constant!r} cannot be written in a program, or has no type")
@@ -244,7 +244,7 @@ def check_robustness(
             yield Finding("warning", f"runs into a limit: {error} ({given[:80]})")
         except ExecutionError as error:
             if not str(error).strip():
-                yield Finding("error", f"{program}: the ExecutionError says nothing")
+                yield Finding("error", f"{program}: the ExecutionError has no message")
         except Exception as error:
             yield Finding("error", f"{program} raised {type(error).__name__}: {error}; expected ExecutionError")
             return

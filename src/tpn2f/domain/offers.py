@@ -130,7 +130,7 @@ class Choices:
 class Typing(Protocol):
     """The type system of a language whose relations have no fixed types, for one vocabulary: what masks come from then.
 
-    It answers for half-written programs, which are its own business; None is one that can become nothing any more.
+    It answers for half-written programs, whose form only it knows; None is one that cannot be completed any more.
     """
 
     def start(self, problem: Problem, longest: int | None = None) -> Any:

@@ -62,7 +62,7 @@ def check_types(program: Program, relations: Mapping[str, Signature], names: Map
             raise ExecutionError(f"{where}: there is no relation {step.relation}{_nearest(step.relation, relations)}")
         if len(step.arguments) != signature.arity:
             raise ExecutionError(
-                f"{where}: {step.relation}{signature} takes {signature.arity}, got {len(step.arguments)}"
+                f"{where}: {step.relation}{signature} takes {signature.arity} arguments, got {len(step.arguments)}"
             )
         for argument, expected in zip(step.arguments, signature.arguments):
             target = reference(argument)

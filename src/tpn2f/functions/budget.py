@@ -79,7 +79,7 @@ def size_of(value: object, most: int) -> int:
             if item.bit_length() > MAX_BITS:
                 raise ValueError(f"a whole number of {item.bit_length():,} bits; at most {MAX_BITS:,} are kept")
         elif isinstance(item, Iterator):
-            raise ValueError("an iterator, which has no size; a list has one")
+            raise ValueError("an iterator, which has no size; expected a list")
         elif isinstance(item, list | tuple | set | frozenset | Mapping):
             # A huge one is not walked.
             if count + len(item) > most:

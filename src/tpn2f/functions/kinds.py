@@ -51,7 +51,7 @@ def typed_parameters(function: Callable[..., object], where: str) -> tuple[dict[
     found: dict[str, object] = {}
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise DomainError(f"{where}: {parameter} is not one position; every argument needs a place of its own")
+            raise DomainError(f"{where}: {parameter} is not one position; expected every argument by name")
         if parameter.default is not parameter.empty:
             raise DomainError(f"{where}: {name} has a default; every argument of a relation is written out")
         if name not in hints:

@@ -24,7 +24,7 @@ def variant_names() -> list[str]:
 
 
 def load_variant(spec: str) -> type[Model]:
-    """The class that a spec names; the empty one names `Model` itself. Raises ValueError for what is no variant.
+    """The class that a spec names; the empty one names `Model` itself. Raises ValueError for what is not a variant.
 
     Runs the code of the file that is named, so only name files that you trust.
     """

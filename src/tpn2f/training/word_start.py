@@ -32,7 +32,7 @@ def named_vectors(config: Config) -> VectorFile | None:
     if width not in (0, vectors.width):
         raise ConfigError(f"model.d_static is {width}, but {place} has vectors of width {vectors.width}")
     if config.data.more_words and not width:
-        raise ConfigError("data.more_words needs model.d_static: nothing would teach the further words")
+        raise ConfigError("data.more_words needs model.d_static: without it the additional words are not learned")
     return vectors
 
 

@@ -86,7 +86,7 @@ def _read_file(path: Path) -> Iterator[tuple[str, str, Any]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     if tables.keys() != {"search"} or not isinstance(tables["search"], dict):
-        raise ConfigError(f"{path} has {', '.join(tables) or 'nothing'}; expected the table [search] alone")
+        raise ConfigError(f"{path} has {', '.join(tables) or 'nothing'}; expected only the table [search]")
     for key, form in _flatten(tables["search"], ""):
         yield f"{path}: {key}", key, form
 
@@ -113,7 +113,7 @@ def _make_dimension(where: str, key: str, form: Any, config: Config) -> Dimensio
         elif kind in ("log", "uniform", "int"):
             dimension = _range(where, key, kind, values, whole)
         else:
-            raise ConfigError(f"{where}: {kind!r} is no kind of range; expected {FORMS}")
+            raise ConfigError(f"{where}: {kind!r} is not a kind of range; expected {FORMS}")
     else:
         raise ConfigError(f"{where}: got {form!r}; expected {FORMS}")
     for value in dimension.ends:

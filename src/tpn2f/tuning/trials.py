@@ -247,7 +247,7 @@ class Tuner:
             self.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
             raise
         except UpdateFinishedTrialError:
-            ending, text = "failed", "another machine took it for lost"
+            ending, text = "failed", "another machine assumed that it was lost"
         except (RuntimeError, MemoryError) as error:
             # Out of memory, or numbers out of range: of these settings only.
             ending, text = "failed", " ".join(str(error).split())[:200] or type(error).__name__
