@@ -91,9 +91,9 @@ def test_a_wrong_option_is_refused_with_the_reason(text: str, message: str) -> N
     ("text", "message"),
     [
         ("[search", "is not TOML"),
-        ("", "has nothing; expected the table"),
-        ("search = 3", "expected the table"),
-        ("[search]\n[model]\nx = 3", "has search, model; expected the table"),
+        ("", "has nothing; expected only the table"),
+        ("search = 3", "expected only the table"),
+        ("[search]\n[model]\nx = 3", "has search, model; expected only the table"),
         ("[search]\nclip = 3", "no clip; there are"),
         ("[search.training]\nclip = 3", "training.clip: got 3; expected log"),
         ("[search.training]\nclip = [[1], [2]]", "each a single value"),
