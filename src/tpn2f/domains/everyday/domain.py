@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tpn2f.domain import Chosen, Example, Problem, Roles, Signature, Step, data_folder
 from tpn2f.domains.everyday import language
+from tpn2f.domains.everyday.arithmetic import parse
 from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
@@ -141,10 +142,17 @@ class Everyday:
         return dict.fromkeys(problem.bindings, "number")
 
     def read(self, text: str) -> Problem:
+        """A person's question. Raises DataError for one without numbers: every answer is computed from them."""
         problem = read(text).problem
         if not problem.words:
             raise DataError("the question is empty")
+        if not problem.bindings:
+            raise DataError("there is no number in this text, so there is nothing to compute an answer from")
         return problem
+
+    def compute(self, text: str) -> tuple[Program, Problem] | None:
+        """Bare arithmetic, such as `15% of 240`."""
+        return parse(text)
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step; every result is a finite number."""
