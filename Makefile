@@ -8,7 +8,7 @@ INSTALLED := .venv/installed
 export QUESTION
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test browser check docs bench clean
+.PHONY: help install demo test slow browser check docs pictures bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -25,8 +25,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED) ## see it work, in a minute; QUESTION="..." adds one of yours
 	@$(BIN)/tpn2f demo $(if $(QUESTION),"$$QUESTION")
 
-test: $(INSTALLED) ## run all tests
-	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/browser
+test: $(INSTALLED) ## run the tests
+	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/browser -m "not slow"
+
+slow: $(INSTALLED) ## run the tests that check more of what the others check, for longer
+	$(BIN)/pytest -n 2 --dist worksteal --ignore tests/browser -m slow
 
 browser: $(INSTALLED) ## test the explorer in a real Chromium, which has to be there
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[browser]"
@@ -39,7 +42,11 @@ check: $(INSTALLED) ## lint, format, types
 
 docs: $(INSTALLED) ## build the documentation into site/; a warning is an error
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[docs]"
-	$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+pictures: $(INSTALLED) ## take the pictures of the explorer for README and docs; needs Chromium
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[browser]"
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(INSTALLED) ## run the benchmarks, one after another
 	@set -e; for name in training decoding scaling interpreter learning resume processes serving examples; do \

@@ -22,9 +22,10 @@ from published import LENGTH, copy_weights, pad, published_greedy_decode
 from tpn2f.codec import Codec
 from tpn2f.domain import Example, load_domain
 from tpn2f.domains.mathqa.operations import to_binary
+from tpn2f.grammar import Grammar
 from tpn2f.kernels import keep_memory
 from tpn2f.model import Model, ModelConfig, build_model
-from tpn2f.search import Grammar, beam, greedy
+from tpn2f.search import beam, greedy
 
 
 def main() -> None:

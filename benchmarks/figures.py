@@ -142,11 +142,14 @@ def make_page(results: Path) -> str:
     """docs/analysis.md from the analysis files."""
     parts = [
         "# Inside the models",
-        "This page is made by a command; no number in it is typed:",
-        "```\npython benchmarks/figures.py --model MODEL      # then the same for the other domain\n```",
+        "This page is made by a command. No number in it is typed by hand:",
         (
-            "It repeats section 5 and the appendix of the paper with models of ours, and adds what the paper leaves "
-            "to the eye: a measurement of section 4.4, and tests of whether fillers follow meaning and roles "
+            "<!-- not run: it takes an hour and needs all data -->\n"
+            "```console\n$ python benchmarks/figures.py --model MODEL      # then the same for the other domain\n```"
+        ),
+        (
+            "It repeats section 5 and the appendix of the paper with our models. It adds what the paper only shows in "
+            "pictures: a measurement of section 4.4, and tests of whether fillers follow meaning and roles follow "
             "structure. `tpn2f explain` shows the same for any question and any model."
         ),
     ]
@@ -174,7 +177,7 @@ def section(result: dict[str, Any]) -> list[str]:
             "### Roles and fillers of questions",
             (
                 "The questions of the paper's appendix. A word has the colour of the role, or filler, that it "
-                "selects most; below it stand all with a weight above 0.1, as in the paper's figures."
+                "selects most. Below it are all with a weight above 0.1, as in the paper's figures."
             ),
             f"![The roles that the words of {title} questions select](figures/{figures['roles']})",
             f"![The fillers that the words of {title} questions select](figures/{figures['fillers']})",
@@ -183,7 +186,7 @@ def section(result: dict[str, Any]) -> list[str]:
         parts += [
             "### Attention",
             "What each tuple of the program attends to.",
-            f"![Attention of the tuples over the words of a {title} question](figures/{figures['attention']})",
+            f"![Attention of the tuples over the words of a question, {title}](figures/{figures['attention']})",
         ]
     if analysis["groups"]:
         parts += groups(analysis["groups"])
@@ -205,8 +208,9 @@ def groups(found: dict[str, Any]) -> list[str]:
             rows.append([str(group["number"]), f"{group['tokens']:,}", words])
         used = len(found[f"{kind}s"])
         parts.append(
-            f"The largest {min(SHOWN, used)} of the {used} {kind}s that words select with a weight above 0.1, of "
-            f"{found[f'n_{kind}s']}; typical words are frequent in the group and more frequent there than elsewhere."
+            f"The model has {found[f'n_{kind}s']} {kind}s. Words select {used} of them with a weight above 0.1; the "
+            f"table has the largest {min(SHOWN, used)}. Typical words are frequent in the group and "
+            "less frequent elsewhere."
         )
         parts.append(markdown(rows, "rrl"))
     return parts
@@ -251,7 +255,7 @@ def measure(found: dict[str, Any], title: str, figures: dict[str, str]) -> list[
         "### How much of H is a tuple (section 4.4)",
         (
             "Section 4.4 shows that any H is H_TPR + Z, where H_TPR is the representation of the tuple that "
-            "unbinding reads from H, and Z is what unbinding cannot see; it does not say how large Z is. Over "
+            "unbinding reads from H, and Z is what unbinding cannot see. It does not say how large Z is. Over "
             f"{found['tuples']:,} tuples, given the true ones before, H_TPR is {percent(own)} of H. With the relation "
             f"vector of a tuple of another relation it would be {percent(other)}, and another tuple's whole H_TPR "
             f"explains {percent(whole)}. The rest is Z: unbinding does not see it, but the next step of the decoder "

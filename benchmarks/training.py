@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from published import LENGTH, PublishedModel, copy_weights, end_tuple, pad
+from tpn2f.domain import data_folder
 from tpn2f.kernels import keep_memory
 from tpn2f.model import NONE, PAD, Model, ModelConfig, build_model
 from tpn2f.model.encoder import Reader, TPREncoder
@@ -34,7 +35,7 @@ Batch = tuple[Tensor, Tensor, Tensor, Tensor]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/mathqa"))
+    parser.add_argument("--data", type=Path, help="the folder of the data sets")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batches", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="leave out the published structure as written")
@@ -45,7 +46,7 @@ def main() -> None:
     # For both: the published structure gains from it as well.
     keep_memory()
     torch.manual_seed(0)
-    problems, sizes = read_mathqa(options.data / "train.json")
+    problems, sizes = read_mathqa(data_folder("mathqa", options.data) / "train.json")
     model = build_model(CONFIG, *sizes, N_POSITIONS)
     published = copy_weights(model)
     difference = largest_difference(model, published, problems)

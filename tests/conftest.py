@@ -13,6 +13,11 @@ from pathlib import Path
 # Before torch is imported, and for the processes that tests start: the workers share the cores already.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+# The data sets beside the repository, where a machine has them there: the product itself does not look there.
+if (SHARED := REPOSITORY.parent / "shared" / "data").is_dir():
+    os.environ.setdefault("TPN2F_DATA", os.fspath(SHARED))
+
 import pytest
 import torch
 from hypothesis import settings
@@ -24,7 +29,6 @@ from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.mathqa import MathQA
 from tpn2f.errors import DataError
 
-REPOSITORY = Path(__file__).resolve().parents[1]
 FILES = {"mathqa": "dev.json", "algolisp": "metaset3.dev.jsonl*"}
 """A file that a folder must hold to be the data set."""
 
@@ -127,9 +131,10 @@ Run = Callable[..., Outcome]
 def tpn2f(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], nowhere: Path) -> Run:
     """Runs a command as the shell would, in an empty folder without data."""
 
+    monkeypatch.setenv("COLUMNS", "120")
+
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["tpn2f", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
         code = 0
         try:
             cli.main()

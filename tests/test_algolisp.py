@@ -329,7 +329,8 @@ def gold(folder: Path, split: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("split", "records", "programs", "clean"), [("dev", 10_819, 3_676, 10_551), ("test", 9_967, 3_827, 9_641)]
+    ("split", "records", "programs", "clean"),
+    [pytest.param("dev", 10_819, 3_676, 10_551, marks=pytest.mark.slow), ("test", 9_967, 3_827, 9_641)],
 )
 def test_gold_passes_its_tests_as_often_as_it_should(
     algolisp_data: Path, split: str, records: int, programs: int, clean: int
@@ -343,14 +344,14 @@ def test_gold_passes_its_tests_as_often_as_it_should(
     }
 
 
-@pytest.mark.parametrize("split", ["dev", "test"])
+@pytest.mark.parametrize("split", [pytest.param("dev", marks=pytest.mark.slow), "test"])
 def test_every_gold_program_has_the_type_of_its_record_and_survives_tree_and_text(
     algolisp_data: Path, split: str
 ) -> None:
     assert gold(algolisp_data, split)["defects"] == []
 
 
-@pytest.mark.parametrize(("split", "bindings"), [("dev", 10_816), ("test", 9_962)])
+@pytest.mark.parametrize(("split", "bindings"), [pytest.param("dev", 10_816, marks=pytest.mark.slow), ("test", 9_962)])
 def test_texts_are_read_as_the_data_has_them(algolisp_data: Path, split: str, bindings: int) -> None:
     found = gold(algolisp_data, split)
     # One record of test has a token of half a sentence.

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from algolisp_toy import toy_rows, write_rows
 from conftest import unchecked
 from tpn2f.cli import app
-from tpn2f.domain import load_domain
+from tpn2f.domain import load_domain, split_roles
 from tpn2f.domains.algolisp import AlgoLisp
 from tpn2f.domains.algolisp.generation.generator import Generator, example_hash, generate, program_hash
 from tpn2f.domains.algolisp.generation.grammar import TextGrammar
@@ -21,7 +21,6 @@ from tpn2f.domains.algolisp.generation.induction import induce, measure_coverage
 from tpn2f.domains.lisp.language import evaluate
 from tpn2f.domains.lisp.types import infer
 from tpn2f.errors import DataError
-from tpn2f.evaluation import training_split
 
 
 @pytest.fixture
@@ -174,8 +173,8 @@ def test_the_command(data: Path, tmp_path: Path) -> None:
 def test_a_training_file_is_used_where_there_is_one(data: Path) -> None:
     """Whoever has metaset3.train drops it in: nothing else changes."""
     domain = load_domain("algolisp", data)
-    assert training_split(domain) == "dev-train"
+    assert split_roles(domain).learn == "dev-train"
     dev = (data / "algolisp" / "metaset3.dev.jsonl").read_text().splitlines(keepends=True)
     (data / "algolisp" / "metaset3.train.jsonl").write_text("".join(dev[:7]))
-    assert training_split(domain) == "train"
+    assert split_roles(domain).learn == "train"
     assert len(list(domain.examples("train"))) == 7

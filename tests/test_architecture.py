@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
+import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -47,6 +50,7 @@ SYMBOLS = {
 TENSORS = {"tpr", "kernels", "model"}
 MOST_FLAT = 20
 MAX_LINES = 400
+MEDIAN_LINES = 160
 
 
 def room(name: str) -> str:
@@ -153,7 +157,7 @@ def test_nothing_is_evaluated_or_unpickled(name: str) -> None:
 
 
 # The one place where a person's own words name an attribute: the class in `file.py:Name`.
-ALLOWED_GETATTR = {("domain", "_load_class")}
+ALLOWED_GETATTR = {("domain.loading", "_load_class")}
 
 
 @pytest.mark.parametrize(
@@ -169,11 +173,33 @@ def test_no_attribute_is_named_by_a_models_output(name: str) -> None:
                 assert constant, f"{name}, line {node.lineno}"
 
 
+def calls_domain(node: ast.expr) -> bool:
+    """Whether an expression names a domain: `domain`, `language`, `self.domain`, `solver.domain` ..."""
+    return ast.unparse(node).rpartition(".")[2].strip("_") in ("domain", "language")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if room(name) != "domain"])
+def test_what_a_domain_offers_is_asked_of_its_protocols_only(name: str) -> None:
+    for node in ast.walk(tree(name)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
+            assert not calls_domain(node.args[0]), f"{name}, line {node.lineno}: ask `tpn2f.domain` instead"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_module_is_short_and_says_what_it_is(name: str) -> None:
     text = MODULES[name].read_text(encoding="utf-8")
     assert len(text.splitlines()) <= MAX_LINES
     assert ast.get_docstring(tree(name))
+
+
+def test_half_of_the_modules_are_shorter_still() -> None:
+    lengths = [len(path.read_text(encoding="utf-8").splitlines()) for path in PATHS]
+    assert statistics.median(lengths) <= MEDIAN_LINES
+
+
+def test_no_two_classes_have_one_name() -> None:
+    found = Counter(node.name for name in NAMES for node in tree(name).body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in found.items() if count > 1] == []
 
 
 def test_no_module_is_called_after_nothing() -> None:
@@ -201,3 +227,39 @@ def test_symbols_can_be_used_without_loading_torch(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch is loaded' if 'torch' in sys.modules else 0)"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# The walkthroughs of docs/architecture.md: `solve: cli.answer -> solver -> ...`, one line per command.
+
+WALKS = {
+    found[1]: found[2].split(" -> ")
+    for found in re.finditer(
+        r"^[ *`-]*(\w+): ([a-z_.0-9]+(?: -> [a-z_.0-9]*[a-z_0-9])+)",
+        (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+}
+
+
+def imported_by(name: str) -> set[str]:
+    """What a module imports, or the modules of a room: their own names, and the rooms that hold them."""
+    inside = [module for module in NAMES if module == name or module.startswith(f"{name}.")]
+    found = set().union(*map(imported_modules, inside))
+    return found | {other.rpartition(".")[0] for other in found} | {room(other) for other in found}
+
+
+def test_the_ways_of_the_commands_are_described() -> None:
+    assert {"solve", "train", "evaluate"} <= WALKS.keys()
+
+
+@pytest.mark.parametrize("command", WALKS)
+def test_a_way_through_the_house_follows_the_imports(command: str) -> None:
+    way = WALKS[command]
+    assert len(set(way)) == len(way), f"{command}: no module is entered twice"
+    assert room(way[0]) == "cli"
+    for place, name in enumerate(way):
+        assert name in MODULES, f"{command}: there is no module {name}"
+        before = way[:place]
+        assert not before or any(name in imported_by(other) for other in before), (
+            f"{command}: {name} is imported by none of {', '.join(before)}"
+        )

@@ -141,9 +141,8 @@ def test_a_model_is_judged_in_two_halves_and_never_on_test(solver):
     with unchecked():
         halves = judge(solver, "dev", limit=20, progress=lambda done, total: seen.append((done, total)))
     assert sum(map(len, halves)) == 20 and seen == [(20, 20)]
-    for split in ("test", "challenge_test"):
-        with pytest.raises(DataError, match="calibrate on dev"):
-            judge(solver, split)
+    with pytest.raises(DataError, match="calibrate on dev"):
+        judge(solver, "test")
 
 
 def test_a_calibrated_model_says_so_and_scales_its_confidence(solver, run):

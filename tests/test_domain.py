@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tpn2f import domain as domain_module
 from tpn2f.domain import Domain, Problem, Step, cache_folder, data_folder, domain_names, load_domain, run_steps
+from tpn2f.domain import loading as domain_module
 from tpn2f.errors import DataError, DomainError, ExecutionError, LimitError
 from tpn2f.program import Program
 
@@ -161,7 +161,7 @@ def test_an_installed_domain_that_cannot_be_imported_is_a_domain_error(monkeypat
 @pytest.mark.parametrize("name", ["arithmetic", "mathqa", "algolisp"])
 def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(name: str, tmp_path: Path) -> None:
     package = tmp_path / "tpn2f"
-    shutil.copytree(Path(domain_module.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(domain_module.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
     for place in package.glob(f"domains/{name}*"):
         shutil.rmtree(place) if place.is_dir() else place.unlink()
     assert not list(package.glob(f"domains/*{name}*"))
@@ -182,7 +182,7 @@ def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(
 
 
 def test_data_is_looked_for_in_the_usual_places_in_order(nowhere: Path) -> None:
-    places = [nowhere / "data", nowhere.parent / "shared" / "data", cache_folder()]
+    places = [nowhere / "data", cache_folder()]
     for place in reversed(places):
         (place / "letters").mkdir(parents=True)
         assert data_folder("letters").resolve() == (place / "letters").resolve()
@@ -192,7 +192,7 @@ def test_missing_data_names_the_places_and_the_remedies(nowhere: Path) -> None:
     with pytest.raises(DataError, match="no data for letters") as caught:
         data_folder("letters")
     message = str(caught.value)
-    for expected in ("data/letters", "../shared/data/letters", str(cache_folder()), "tpn2f data get letters"):
+    for expected in ("data/letters", str(cache_folder()), "tpn2f data get letters"):
         assert expected in message
     assert "--data" in message and "TPN2F_DATA" in message
 
@@ -225,13 +225,17 @@ def _limit(value: float) -> float:
 
 
 FUNCTIONS = {"add": lambda a, b: a + b, "invert": lambda a: 1 / a, "limit": _limit, "mute": lambda: next(iter(()))}
-VALUES = {"const_1": 1.0, "n0": 3.0, "n1": 0.0}
+CONSTANTS = {"const_1": 1.0}
+VALUES = {"n0": 3.0, "n1": 0.0}
 
 
 def test_steps_keep_arguments_and_results() -> None:
     program = Program.parse("add(n0, const_1) | add(#0, #0)")
     first, second = program.tuples
-    assert run_steps(program, FUNCTIONS, VALUES) == (Step(first, (3.0, 1.0), 4.0), Step(second, (4.0, 4.0), 8.0))
+    assert run_steps(program, FUNCTIONS, VALUES, CONSTANTS) == (
+        Step(first, (3.0, 1.0), 4.0),
+        Step(second, (4.0, 4.0), 8.0),
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,19 +253,19 @@ def test_steps_keep_arguments_and_results() -> None:
 )
 def test_an_error_names_the_step(text: str, message: str) -> None:
     with pytest.raises(ExecutionError, match=f"^{re.escape(message)}$"):
-        run_steps(Program.parse(text), FUNCTIONS, VALUES)
+        run_steps(Program.parse(text), FUNCTIONS, VALUES, CONSTANTS)
 
 
 def test_a_wrong_number_of_arguments_is_an_execution_error() -> None:
     with pytest.raises(ExecutionError, match=r"step 0, add\(n0\): .*argument"):
-        run_steps(Program.parse("add(n0)"), FUNCTIONS, VALUES)
+        run_steps(Program.parse("add(n0)"), FUNCTIONS, VALUES, CONSTANTS)
 
 
 def test_the_kind_of_an_error_survives() -> None:
     with pytest.raises(LimitError, match=r"step 0, limit\(n0\): 3 is too much"):
-        run_steps(Program.parse("limit(n0)"), FUNCTIONS, VALUES)
+        run_steps(Program.parse("limit(n0)"), FUNCTIONS, VALUES, CONSTANTS)
 
 
 def test_a_problem_without_names_says_so() -> None:
     with pytest.raises(ExecutionError, match=r"no n0 \(it has none\)"):
-        run_steps(Program.parse("invert(n0)"), FUNCTIONS, {"const_1": 1.0, **Problem(("x",)).bindings})
+        run_steps(Program.parse("invert(n0)"), FUNCTIONS, Problem(("x",)).bindings, CONSTANTS)

@@ -13,20 +13,19 @@ from conftest import unchecked
 from test_mathqa import DAMAGED, RECORD, write
 from tpn2f.codec import Codec
 from tpn2f.config import Config
-from tpn2f.domain import Example
+from tpn2f.domain import Example, Roles, known_splits
 from tpn2f.domains.algolisp import AlgoLisp
 from tpn2f.domains.arithmetic import Arithmetic
 from tpn2f.domains.mathqa import MathQA
 from tpn2f.errors import ConfigError, DataError
 from tpn2f.evaluation import (
     SYSTEMS,
+    Mode,
     digest,
     evaluate_file,
     evaluate_model,
     evaluate_system,
-    known_splits,
     read_predictions,
-    training_split,
     write_predictions,
 )
 from tpn2f.model import ModelConfig
@@ -46,6 +45,9 @@ class WithoutTrain(Arithmetic):
         if split == "train":
             raise DataError("there is no train")
         return super().examples({"dev-train": "train", "dev-valid": "dev"}.get(split, split))
+
+    def roles(self) -> Roles:
+        return Roles("dev-train", "dev-valid")
 
 
 pytestmark = pytest.mark.usefixtures("arithmetic_examples")
@@ -107,11 +109,9 @@ def test_retrieval_learns_from_train_alone() -> None:
 # Splits
 
 
-def test_the_training_split_is_train_or_its_stand_in(tmp_path: Path) -> None:
-    assert training_split(DOMAIN) == "train"
-    assert training_split(WithoutTrain()) == "dev-train"
+def test_without_a_training_split_nothing_is_scored(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"train.json does not exist"):
-        training_split(write(tmp_path, [RECORD]))
+        evaluate_system(write(tmp_path, [RECORD]), "dev", "gold")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def solver() -> Solver:
 def test_a_model_is_scored_and_its_mode_is_named(solver: Solver, tmp_path: Path, options: dict, mode: str) -> None:
     told: list[tuple[int, int]] = []
     report, examples, predictions = evaluate_model(
-        solver, "dev", "tiny", limit=20, progress=lambda done, total: told.append((done, total)), **options
+        solver, "dev", "tiny", mode=Mode(**options), limit=20, progress=lambda done, total: told.append((done, total))
     )
     assert report.facts["mode"] == mode and f"tiny ({mode})" in report.title
     assert told[-1] == (20, 20)
@@ -309,7 +309,7 @@ def known_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solver:
 def test_the_first_candidate_that_passes_is_taken(
     known_beam: Solver, tests: int, width: int, expected: list[str]
 ) -> None:
-    report, _, predictions = evaluate_model(known_beam, "dev", "tiny", width=width, tests=tests)
+    report, _, predictions = evaluate_model(known_beam, "dev", "tiny", Mode(width=width, tests=tests))
     assert list(map(str, predictions)) == expected
     mode = f"beam {width}, {tests} tests shown" if tests else f"beam {width}"
     assert report.facts["mode"] == mode and f"({mode})" in report.title
@@ -319,10 +319,10 @@ def test_the_first_candidate_that_passes_is_taken(
 
 def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is right for the shown test alone earns nothing, and one that fails it may still earn half."""
-    report, _, _ = evaluate_model(known_beam, "dev", "tiny", width=3, tests=1)
+    report, _, _ = evaluate_model(known_beam, "dev", "tiny", Mode(width=3, tests=1))
     # Doubling passes one of the four tests of adding one, and none of the three that are left.
     assert report.whole.metrics["acc"].value == 0.5
-    plain, _, _ = evaluate_model(known_beam, "dev", "tiny", width=3)
+    plain, _, _ = evaluate_model(known_beam, "dev", "tiny", Mode(width=3))
     assert plain.whole.metrics["acc"].value == 0.5
     judged: list[int] = []
     original = AlgoLisp.credits
@@ -331,7 +331,7 @@ def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch:
         "credits",
         lambda self, program, example: (judged.append(len(example.answer.tests)), original(self, program, example))[1],
     )
-    evaluate_model(known_beam, "dev", "tiny", width=3, tests=3)
+    evaluate_model(known_beam, "dev", "tiny", Mode(width=3, tests=3))
     assert judged == [1, 1]
 
 
@@ -345,12 +345,12 @@ def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch:
 )
 def test_tests_that_cannot_be_shown_are_refused(known_beam: Solver, options: dict, message: str) -> None:
     with pytest.raises((ConfigError, DataError), match=message):
-        evaluate_model(known_beam, "dev", "tiny", **options)
+        evaluate_model(known_beam, "dev", "tiny", Mode(**options))
 
 
 def test_a_domain_without_tests_says_so(solver: Solver) -> None:
     with pytest.raises(ConfigError, match="the examples of arithmetic have no tests"):
-        evaluate_model(solver, "dev", "tiny", width=2, tests=3)
+        evaluate_model(solver, "dev", "tiny", Mode(width=2, tests=3))
 
 
 # Search with the options of a question in view.
@@ -371,32 +371,32 @@ def pens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Solver:
 
 
 def test_the_best_candidate_that_gives_an_option_is_taken(pens: Solver) -> None:
-    report, _, predictions = evaluate_model(pens, "dev", "tiny", width=3, options=True)
+    report, _, predictions = evaluate_model(pens, "dev", "tiny", Mode(width=3, options=True))
     # Of the two that give an option the better one, although the gold letter is that of the other.
     assert list(map(str, predictions)) == ["multiply(n1, n2)", "add(n0, n1)"]
     assert report.facts["mode"] == "beam 3, options shown" and "(beam 3, options shown)" in report.title
     assert any("options of each question in view" in note for note in report.notes)
-    _, _, plain = evaluate_model(pens, "dev", "tiny", width=3)
+    _, _, plain = evaluate_model(pens, "dev", "tiny", Mode(width=3))
     assert list(map(str, plain)) == ["add(n0, n1)", "add(n0, n1)"]
 
 
 def test_an_option_does_not_outweigh_everything(pens: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tpn2f.evaluation.OPTION_MARGIN", 1.9)
-    _, _, predictions = evaluate_model(pens, "dev", "tiny", width=3, options=True)
+    monkeypatch.setattr(MathQA, "option_margin", 1.9)
+    _, _, predictions = evaluate_model(pens, "dev", "tiny", Mode(width=3, options=True))
     assert str(predictions[0]) == "add(n0, n1)"
 
 
 @pytest.mark.parametrize("other", [{"width": 1}, {"width": 3, "guided": True}, {"width": 3, "tests": 1}])
 def test_options_cannot_be_shown_with_another_help(pens: Solver, other: dict) -> None:
     with pytest.raises(ConfigError, match="search with options takes the best of a beam that gives one"):
-        evaluate_model(pens, "dev", "tiny", options=True, **other)
+        evaluate_model(pens, "dev", "tiny", Mode(options=True, **other))
 
 
 def test_a_domain_without_options_says_so(solver: Solver) -> None:
     with pytest.raises(ConfigError, match="arithmetic has no questions with options"):
-        evaluate_model(solver, "dev", "tiny", width=2, options=True)
+        evaluate_model(solver, "dev", "tiny", Mode(width=2, options=True))
 
 
 def test_types_can_be_left_out_and_the_mode_says_so(known_beam: Solver) -> None:
-    report, _, _ = evaluate_model(known_beam, "dev", "tiny", typed=False)
+    report, _, _ = evaluate_model(known_beam, "dev", "tiny", Mode(typed=False))
     assert report.facts["mode"] == "greedy, no types"

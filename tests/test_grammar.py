@@ -60,10 +60,10 @@ def assert_allows(
     ("name", "split"),
     [
         ("arithmetic", "train"),
-        ("mathqa", "train"),
+        pytest.param("mathqa", "train", marks=pytest.mark.slow),
         ("mathqa", "dev"),
         ("mathqa", "test"),
-        ("algolisp", "dev"),
+        pytest.param("algolisp", "dev", marks=pytest.mark.slow),
         ("algolisp", "test"),
     ],
 )
@@ -80,14 +80,23 @@ def test_signatures_never_exclude_a_gold_program(name, split, request):
         assert_allows(grammar, codec, domain, examples)
 
 
-@pytest.mark.parametrize("slots_filled", [True, False], ids=["tuples", "flat"])
-def test_types_never_exclude_a_gold_program(slots_filled, algolisp_data):
-    """One in sixteen; `benchmarks/typed_decoding.py` takes all."""
+@pytest.mark.parametrize(
+    ("slots_filled", "every"),
+    [
+        (True, 64),
+        (False, 320),
+        pytest.param(True, 16, marks=pytest.mark.slow),
+        pytest.param(False, 80, marks=pytest.mark.slow),
+    ],
+    ids=["tuples", "flat", "more tuples", "more flat"],
+)
+def test_types_never_exclude_a_gold_program(slots_filled, every, algolisp_data):
+    """A part of them; `benchmarks/typed_decoding.py` takes all."""
     domain = AlgoLisp(algolisp_data)
     with unchecked():
         found = {(one.program, one.problem.result, tuple(one.problem.bindings.items())): one for one in all_dev(domain)}
         codec = Codec.build(found.values())
-        examples = sorted(list(found.values())[:: 16 if slots_filled else 80], key=lambda example: len(example.program))
+        examples = sorted(list(found.values())[::every], key=lambda example: len(example.program))
         # As few tuples as the longest program has: no gold program is thought too long to be ended.
         grammar = make_grammar(domain, codec, slots_filled, codec.longest)
         assert isinstance(grammar, TypedGrammar)

@@ -8,8 +8,9 @@ import pytest
 
 from tpn2f.config import load_config
 from tpn2f.errors import DataError
+from tpn2f.evaluation import Mode
 from tpn2f.publish import reproduce as reproduction
-from tpn2f.publish.reproduce import TABLES, Mode, Table, report_path, row_config, training_facts
+from tpn2f.publish.reproduce import TABLES, Table, report_path, row_config, training_facts
 
 ROOT = Path(__file__).parent.parent
 TINY = """

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tpn2f.errors import DataError
+from tpn2f.publish.rows import SHORT, SYSTEMS
 from tpn2f.publish.tables import TABLES, stale_pages, write_tables
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +44,31 @@ def test_a_table_is_filled_between_its_marks(project):
     assert "| better | 80.00 (79.0-81.0) |" in text and "| TP-N2F (paper) | 71.89 |" in text
 
 
-def test_an_unknown_table_and_missing_files_are_told(project):
+@pytest.mark.parametrize("task", ["mathqa", "algolisp"])
+def test_a_short_table_has_six_rows_that_the_long_one_has_too(task):
+    short, long = (TABLES[name](ROOT / "results").splitlines()[2:] for name in (f"{task}-short", task))
+    assert len(short) == 1 + len(SHORT[task]) == 6
+    names = [row.split("|")[1] for row in long]
+    assert all(row.split("|")[1] in names for row in short)
+
+
+@pytest.mark.parametrize("task", ["mathqa", "algolisp"])
+def test_systems_are_compared_with_equal_budgets(task):
+    rows = TABLES[f"{task}-systems"](ROOT / "results").splitlines()[2:]
+    assert len(rows) == len(SYSTEMS[task]) == 4
+    assert len({row.split(",")[1] for row in rows}) == 1, "as many epochs each"
+
+
+def test_time_is_called_by_its_name():
+    """Wall time and CPU time of the same work differ on a shared machine: each stands in its own column."""
+    cost = json.loads((ROOT / "results" / "benchmark_cost.json").read_text())
+    (row,) = (line for line in TABLES["speed"](ROOT / "results").splitlines() if "to the paper's accuracy" in line)
+    _, _, processor, wall, _ = row.split("|")
+    assert f"{cost['ours_seconds'] / 60:.0f} minutes" in processor
+    assert f"{cost['ours_wall_seconds_of_the_run'] / 60:.0f} minutes" in wall
+
+
+def test_an_unknown_table_and_missing_files_are_reported(project):
     page = project / "README.md"
     page.write_text("<!-- results: weather -->\n<!-- end -->")
     with pytest.raises(DataError, match=f"no table 'weather'; there are {', '.join(TABLES)}"):

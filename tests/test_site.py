@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 from pathlib import Path
@@ -36,8 +37,43 @@ def test_the_page_of_commands_has_every_command_and_option(site: ModuleType) -> 
             assert all(option in page for option in parameter.opts if option.startswith("--"))
 
 
-def test_code_has_colours_by_day_and_by_night(site: ModuleType) -> None:
-    assert ".highlight .k" in site.code_style() and '[data-bs-theme="dark"] .highlight .k' in site.code_style()
+def test_formulas_become_mathml(site: ModuleType) -> None:
+    inline, block = (
+        r'<span class="arithmatex">\(T = f \otimes r\)</span>',
+        r'<div class="arithmatex">\[a &lt; b\]</div>',
+    )
+    made = site.math_to_mathml(f"<p>{inline}</p>{block}")
+    assert made.count("<math") == 2 and 'display="block"' in made and "arithmatex" not in made
+    assert "⊗" in html.unescape(made) and ">&#x0003C;<" in made
+    assert site.math_to_mathml("<p>a $ b</p>") == "<p>a $ b</p>"
+
+
+def test_a_formula_that_cannot_be_drawn_stops_the_build(site: ModuleType) -> None:
+    with pytest.raises(Exception, match="cannot be drawn"):
+        site.math_to_mathml(r'<span class="arithmatex">\(\nosuchsign x\)</span>')
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),
+        ('<link href="//fonts.example/a.css" rel="stylesheet">', ["//fonts.example/a.css"]),
+        ("<style>@import url('https://fonts.example/b.css')</style>", ["https://fonts.example/b.css"]),
+        ('<a href="https://example.org">a link</a><img src="figures/x.png"><script src="a.js"></script>', []),
+    ],
+)
+def test_what_a_page_would_load_from_other_sites_is_found(site: ModuleType, text: str, found: list[str]) -> None:
+    assert site.loaded_from_elsewhere(text) == found
+
+
+def test_the_page_on_model_variants_shows_the_file_that_the_tests_train() -> None:
+    page = (ROOT / "docs" / "add_a_model.md").read_text(encoding="utf-8")
+    assert (ROOT / "examples" / "gru_reader.py").read_text(encoding="utf-8") in page
+
+
+def test_pictures_are_small() -> None:
+    for path in (ROOT / "docs" / "figures").glob("explorer*.png"):
+        assert path.stat().st_size < 200_000, path
 
 
 def test_every_page_is_in_the_navigation() -> None:

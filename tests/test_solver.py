@@ -11,10 +11,11 @@ from tpn2f.config import Config, DataConfig
 from tpn2f.domain import Example, load_domain
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig
+from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solution import Question
-from tpn2f.solver import BY_OPTION, Solver, find_model, make_model, setting
+from tpn2f.solver import BY_OPTION, Solver, bundled_models, find_model, make_model, setting
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -177,9 +178,40 @@ def test_a_folder_that_only_shares_its_name_hides_no_bundled_model(solver, tmp_p
         find_model(tmp_path / "toy")
 
 
+def test_without_a_name_the_default_bundled_model_answers(solver, tmp_path, monkeypatch):
+    monkeypatch.setattr("tpn2f.solver.PRETRAINED", tmp_path)
+    with pytest.raises(DataError, match=r"no model is bundled for mathqa \(there is none yet\)"):
+        Solver.load()
+    write_checkpoint(tmp_path / "arithmetic", checkpoint(solver))
+    assert Solver.load(domain="arithmetic").domain.name == "arithmetic"
+    with pytest.raises(DataError, match=r"no model is bundled for mathqa \(there is arithmetic\)"):
+        Solver.load()
+    write_checkpoint(tmp_path / "zoo", checkpoint(solver))
+    monkeypatch.setattr("tpn2f.solver.DEFAULT_DOMAIN", "zoo")
+    assert bundled_models() == ["zoo", "arithmetic"], "the default comes first"
+    assert Solver.load().codec == solver.codec
+
+
+def test_predicting_leaves_the_model_in_its_mode(solver):
+    problem = solver.domain.read("add 3 and 4")
+    for training in (True, False):
+        solver.model.train(training)
+        solver.predict([problem])
+        assert solver.model.training == training
+    solver.model.train()
+    with pytest.raises(RuntimeError, match="while"), evaluating(solver.model):
+        assert not solver.model.training and not torch.is_grad_enabled()
+        raise RuntimeError("while it is used")
+    assert solver.model.training and torch.is_grad_enabled()
+    solver.model.eval()
+
+
 def test_the_package_has_the_solver():
     import tpn2f
 
+    assert tpn2f.__version__ and {"Solver", "Program", "load_domain"} <= set(tpn2f.__all__)
+    for name in tpn2f.__all__:
+        assert vars(tpn2f).get(name) is not None or name == "Solver"
     assert tpn2f.Solver is Solver
     with pytest.raises(AttributeError, match="no attribute 'Resolver'"):
         tpn2f.Resolver  # noqa: B018

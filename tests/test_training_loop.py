@@ -80,8 +80,11 @@ def test_stopping_anywhere_and_going_on_changes_nothing(tmp_path):
     assert_same_ends(tmp_path / "straight", tmp_path / "stopped")
 
 
-def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path):
-    config = replace(CONFIG, training=replace(TRAINING, epochs=5, evaluate_examples=20, checkpoint_seconds=0.2))
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_it_goes_on_bit_for_bit(times, tmp_path):
+    config = replace(
+        CONFIG, training=replace(TRAINING, epochs=max(2, times), evaluate_examples=20, checkpoint_seconds=0.2)
+    )
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
     command = [sys.executable, "-m", "tpn2f", "train", str(path)]
@@ -94,7 +97,7 @@ def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path):
         )
         last = tmp_path / "killed" / "checkpoints" / "last" / "state.json"
         before = last.stat().st_mtime_ns if last.exists() else 0
-        if kills < 5:
+        if kills < times:
             # Wait until it has saved something new, then a random moment more.
             while process.poll() is None and (not last.exists() or last.stat().st_mtime_ns == before):
                 time.sleep(0.01)
@@ -105,7 +108,7 @@ def test_killed_at_random_moments_it_goes_on_bit_for_bit(tmp_path):
         if process.returncode == 0:
             break
         assert process.returncode == -signal.SIGKILL, errors.decode()
-    assert kills == 5
+    assert kills == times
     assert_same_ends(tmp_path / "straight", tmp_path / "killed")
 
 
@@ -296,12 +299,18 @@ main()
 """
 
 
-def test_two_processes_train_as_one_and_come_back_when_one_of_them_dies(tmp_path):
-    """The same batches give the same model as one process does; a death changes nothing of it."""
+def test_two_processes_train_as_one(tmp_path):
+    """The same batches give the same model as one process does."""
     trainer = Trainer(SEVERAL, load_domain("arithmetic"), tmp_path / "one")
     assert [event.kind for event in trainer.run()][-1] == "finished"
     train_with_two(tmp_path, "two", "-m", "tpn2f")
     assert_trained_alike(tmp_path / "one", tmp_path / "two")
+
+
+@pytest.mark.slow
+def test_two_processes_come_back_when_one_of_them_dies(tmp_path):
+    """A death changes nothing of the model."""
+    train_with_two(tmp_path, "two", "-m", "tpn2f")
     script = tmp_path / "mortal.py"
     script.write_text(MORTAL.format(run=str(tmp_path / "killed")))
     done = train_with_two(tmp_path, "killed", str(script))

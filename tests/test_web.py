@@ -29,7 +29,7 @@ from tpn2f.model import ModelConfig
 from tpn2f.program import Program, read_tree
 from tpn2f.search import Candidate
 from tpn2f.solver import Solver, make_model
-from tpn2f.web.answers import plain, read_question, spell
+from tpn2f.web.answers import plain, read_asked, spell
 from tpn2f.web.app import FOLDER, PAGES, load_examples, make_app
 from tpn2f.web.limits import SECURITY, ServerLimits
 from tpn2f.web.messages import MAX_BEAM, MAX_CHARACTERS
@@ -201,6 +201,7 @@ def test_models_tell_what_they_are_and_what_to_try(client, solver):
     first = found["models"][0]
     assert first["worked"] and not found["models"][1]["worked"]
     assert first["parameters"] == sum(p.numel() for p in solver.model.parameters())
+    assert first["relations"] == len(solver.domain.relations), "the specials of a vocabulary are no relations"
     assert first["examples"] == [one.model_dump() for one in load_examples()["arithmetic"].questions]
     assert client.get("/healthz").json()["models"] == ["tiny", "lisp"]
 
@@ -258,8 +259,8 @@ def test_words_are_spelled_as_they_were_written(text):
 
 
 def test_words_that_were_changed_are_shown_as_the_model_reads_them(solver):
-    reading = read_question(solver, "What is 20% of 1,200?", {}, 1, 100)
-    words, rest = spell(reading.text, reading.problem, solver.codec.words)
+    asked = read_asked(solver, "What is 20% of 1,200?", {}, 1, 100)
+    words, rest = spell(asked.text, asked.problem, solver.codec.words)
     assert [word.text for word in words] == ["what", "is", "20", "percent", "of", "1200", "?"]
     assert rest == ""
 

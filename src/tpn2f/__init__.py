@@ -3,22 +3,33 @@
 `Solver` brings torch with it, so it is loaded when it is first asked for.
 """
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from tpn2f.domain import Domain as Domain
-from tpn2f.domain import Example as Example
-from tpn2f.domain import Problem as Problem
-from tpn2f.domain import Signature as Signature
-from tpn2f.domain import load_domain as load_domain
-from tpn2f.errors import N2FError as N2FError
-from tpn2f.functions import FunctionDomain as FunctionDomain
-from tpn2f.program import Program as Program
-from tpn2f.program import RelationalTuple as RelationalTuple
-from tpn2f.solution import Question as Question
-from tpn2f.solution import Solution as Solution
+from tpn2f.domain import Domain, Example, Problem, Signature, load_domain
+from tpn2f.errors import N2FError
+from tpn2f.functions import FunctionDomain
+from tpn2f.program import Program, RelationalTuple
+from tpn2f.solution import Question, Solution
 
 if TYPE_CHECKING:
-    from tpn2f.solver import Solver as Solver
+    from tpn2f.solver import Solver
+
+__all__ = [
+    "Domain",
+    "Example",
+    "FunctionDomain",
+    "N2FError",
+    "Problem",
+    "Program",
+    "Question",
+    "RelationalTuple",
+    "Signature",
+    "Solution",
+    "Solver",
+    "load_domain",
+]
+__version__ = version("tpn2f")
 
 
 def __getattr__(name: str) -> object:

@@ -11,12 +11,11 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tpn2f.checkpoint import locked, read_checkpoint, write_checkpoint
-from tpn2f.domain import Problem
+from tpn2f.domain import Problem, Splits, split_roles
 from tpn2f.errors import DataError
 from tpn2f.solver import Solver, find_model
 
@@ -186,15 +185,17 @@ def calibrate(fit: Sequence[Judged], report: Sequence[Judged], goal: float = GOA
 
 def judge(
     solver: Solver,
-    split: str = "dev",
+    split: str,
     width: int = 1,
     limit: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    splits: Splits | None = None,
 ) -> tuple[list[Judged], list[Judged]]:
     """A split solved and judged strictly, in two halves."""
-    if "test" in split.replace("-", "_").split("_"):
-        raise DataError(f"{split}: a test split judges the finished model; calibrate on dev")
-    examples = list(islice(solver.domain.examples(split), limit or None))
+    roles = split_roles(solver.domain)
+    if split in roles.tests:
+        raise DataError(f"{split}: a test split judges the finished model; calibrate on {roles.select}")
+    examples = (splits or Splits(solver.domain)).take(split, limit)
     found = solver.predict(
         [example.problem for example in examples], width, progress=lambda done: progress(done, len(examples))
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tpn2f.domain import DEFAULT_DOMAIN
 from tpn2f.errors import ConfigError
 from tpn2f.model.bounds import Amount, Count, Part, Seed, Size, check_settings
 from tpn2f.model.config import ModelConfig
@@ -24,7 +25,7 @@ T = TypeVar("T")
 class DataConfig:
     """What is learned from, and how it is read."""
 
-    domain: str = "mathqa"
+    domain: str = DEFAULT_DOMAIN
     train: str = "train"
     """The split that is learned from; several are joined by a plus, in that order: dev-train+generated. A part may
     count less or more than the others: gsm8k+generated*0.5."""

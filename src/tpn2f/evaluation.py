@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 
-from tpn2f.domain import Domain, Example
-from tpn2f.errors import ConfigError, DataError, ExecutionError, ProgramSyntaxError
-from tpn2f.grammar import make_grammar
+from tpn2f.domain.offers import HasOptions, HasTests, HasTyping, JudgesTypes
+from tpn2f.domain.protocol import Domain, Example
+from tpn2f.domain.splits import Splits, known_splits, split_roles
+from tpn2f.errors import ConfigError, DataError, ProgramSyntaxError
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
-from tpn2f.search import OPTION_MARGIN, Candidate, first_accepted
+from tpn2f.search import Candidate
 from tpn2f.solver import Solver
 
 SYSTEMS = ("retrieval", "gold", "empty")
@@ -34,17 +31,76 @@ def evaluate_system(domain: Domain, split: str, system: str, limit: int = 0) -> 
     """Scores one of the systems without weights."""
     if system not in SYSTEMS:
         raise DataError(f"no system is called {system!r}; there are {', '.join(SYSTEMS)}")
-    examples = _take(domain, split, limit)
-    training = training_split(domain)
+    splits = Splits(domain)
+    examples = splits.take(split, limit)
     predictions: Sequence[Program | None]
     if system == "retrieval":
-        memory = Retrieval(domain.examples(training))
+        memory = Retrieval(splits.take(split_roles(domain).learn))
         predictions = memory.predict([example.problem for example in examples])
     elif system == "gold":
         predictions = [example.program for example in examples]
     else:
         predictions = [Program()] * len(examples)
-    return _score(domain, split, system, examples, predictions)
+    return _score(splits, split, system, examples, predictions)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a model is scored: greedily for a width of 1, else by a beam, alone or helped."""
+
+    width: int = 1
+    masked: bool = True
+    """Whether only well-formed programs come out."""
+    typed: bool = True
+    """Whether masks come from the language's type system, where it has one."""
+    guided: bool = False
+    """Whether the best candidate that runs is taken."""
+    tests: int = 0
+    """How many of each example's tests are shown: the best candidate that passes them is taken, or the best if none
+    does, and it is scored by the tests that were not shown."""
+    options: bool = False
+    """Whether the options of each question are shown: the best candidate whose value is one of them is taken, unless
+    it is far less probable."""
+
+    @property
+    def suffix(self) -> str:
+        """What it adds to the name of a report."""
+        beam = f"-beam{self.width}" if self.width > 1 else ""
+        return f"{beam}{f'-tests{self.tests}' if self.tests else ''}{'-options' if self.options else ''}"
+
+    def name(self, domain: Domain) -> str:
+        """A part of the report's name and facts, so that a search that was helped is never taken for a plain one."""
+        parts = ["greedy" if self.width == 1 else f"beam {self.width}"]
+        if not self.masked:
+            parts.append("no masks")
+        elif not self.typed and isinstance(domain, HasTyping):
+            parts.append("no types")
+        if self.guided:
+            parts.append("execution-guided")
+        if self.tests:
+            parts.append(f"{self.tests} tests shown")
+        if self.options:
+            parts.append("options shown")
+        return ", ".join(parts)
+
+    def check(self, domain: Domain) -> None:
+        """Raises a ConfigError for help that cannot be given, or not together with another."""
+        if self.tests and (self.guided or self.width == 1):
+            raise ConfigError(
+                "search with tests takes the best of a beam that passes them: give --beam, and not --guided"
+            )
+        if self.options and (self.guided or self.tests or self.width == 1):
+            raise ConfigError(
+                "search with options takes the best of a beam that gives one: give --beam, and neither --guided nor "
+                "--tests"
+            )
+        if self.options and not isinstance(domain, HasOptions):
+            raise ConfigError(f"{domain.name} has no questions with options")
+        if self.tests and not isinstance(domain, HasTests):
+            raise ConfigError(f"the examples of {domain.name} have no tests that could be shown")
+
+
+GREEDY = Mode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +115,14 @@ class Found:
 def search_split(
     solver: Solver,
     examples: Sequence[Example],
-    width: int,
-    masked: bool = True,
+    mode: Mode = GREEDY,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Found:
-    """Greedy for a width of 1, else by beam."""
+    """Of a mode only what concerns the search itself."""
     clock, started = time.perf_counter(), time.process_time()
     problems = [example.problem for example in examples]
-    candidates = solver.predict(problems, width, masked, progress=lambda done: progress(done, len(examples)))
+    asked = solver if mode.typed or not mode.masked else solver.without_types()
+    candidates = asked.predict(problems, mode.width, mode.masked, progress=lambda done: progress(done, len(examples)))
     return Found(candidates, time.perf_counter() - clock, time.process_time() - started)
 
 
@@ -74,73 +130,54 @@ def evaluate_model(
     solver: Solver,
     split: str,
     name: str,
-    width: int = 1,
-    masked: bool = True,
-    guided: bool = False,
+    mode: Mode = GREEDY,
     limit: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    tests: int = 0,
-    typed: bool = True,
+    splits: Splits | None = None,
     found: Found | None = None,
-    options: bool = False,
 ) -> tuple[Report, list[Example], list[Program | None]]:
-    """Scores a trained model: greedy for a width of 1, else by beam; `guided` takes the best candidate that runs.
-
-    With `tests`, so many of each example's tests are shown: the best candidate that passes them is taken, or the best
-    if none does, and it is scored by the tests that were not shown. With `options`, those of each question are shown:
-    the best candidate whose value is one of them is taken, unless it is far less probable. `typed` is whether masks
-    come from the language's type system, where it has one. The mode is part of the report's name and facts, so that the
-    score of a search that was helped is never taken for a plain one. What the same search `found` before need not be
-    searched again.
-    """
+    """Scores a trained model. `splits` that were read, and what the same search `found` before, are used again."""
     domain = solver.domain
-    if tests and (guided or width == 1):
-        raise ConfigError("search with tests takes the best of a beam that passes them: give --beam, and not --guided")
-    if options and (guided or tests or width == 1):
-        raise ConfigError(
-            "search with options takes the best of a beam that gives one: give --beam, and neither --guided nor --tests"
-        )
-    if options and not hasattr(domain, "options"):
-        raise ConfigError(f"{domain.name} has no questions with options")
-    examples = _take(domain, split, limit)
-    shown, judges = _split_tests(domain, examples, tests) if tests else (examples, examples)
-    if masked and not typed:
-        solver = copy(solver)
-        solver.grammar = make_grammar(domain, solver.codec, solver.grammar.slots_filled, typed=False)
-    background = _background(domain, split)
-    found = found or search_split(solver, examples, width, masked, progress)
+    mode.check(domain)
+    splits = splits or Splits(domain)
+    examples = splits.take(split, limit)
+    shown, judges = examples, examples
+    if mode.tests and isinstance(domain, HasTests):
+        pairs = [domain.split_tests(example, mode.tests) for example in examples]
+        shown, judges = [one for one, _ in pairs], [rest for _, rest in pairs]
+    # Before the clock starts: reading is neither decoding nor scoring.
+    for other in known_splits(domain, split):
+        splits.templates(other)
+    found = found or search_split(solver, examples, mode, progress)
     clock, started = time.perf_counter(), time.process_time()
-    accepts = _passes if tests else _gives_option if options else _runs if guided else None
-    margin = OPTION_MARGIN if options else math.inf
-    predictions: list[Program | None] = []
-    for example, candidates in zip(shown, found.candidates, strict=True):
-        best = first_accepted(candidates, partial(accepts, domain, example), margin) if accepts else candidates[0]
-        predictions.append(best.program)
-    mode = _mode(domain, width, masked, guided, tests, typed, options)
-    report = _score(domain, split, f"{name} ({mode})", examples, predictions, judges, background)
+    predictions = [_best(solver, mode, *pair).program for pair in zip(shown, found.candidates, strict=True)]
+    title = mode.name(domain)
+    report = _score(splits, split, f"{name} ({title})", examples, predictions, judges)
     decoding, scoring = found.cpu_seconds, time.process_time() - started
     rate = len(examples) / (found.seconds + time.perf_counter() - clock)
     share = decoding / max(decoding + scoring, 1e-9)
     facts = {
         **report.facts,
-        "mode": mode,
+        "mode": title,
         "decoding_cpu_seconds": round(decoding, 1),
         "scoring_cpu_seconds": round(scoring, 1),
         "decoding_cpu_share": round(share, 3),
         "records_a_second": round(rate, 1),
-        **({"tests_shown": tests, "tests_scored": "the others"} if tests else {}),
+        **({"tests_shown": mode.tests, "tests_scored": "the others"} if mode.tests else {}),
     }
-    well_typed = getattr(domain, "is_well_typed", None)
-    if well_typed is not None:
+    if isinstance(domain, JudgesTypes):
         checked = zip(predictions, examples)
-        facts["well_typed"] = sum(bool(program) and well_typed(program, one.problem) for program, one in checked)
+        facts["well_typed"] = sum(
+            program is not None and bool(program) and domain.is_well_typed(program, one.problem)
+            for program, one in checked
+        )
     wrong = sum(prediction is None for prediction in predictions)
     notes = [f"{wrong} predictions are not programs"] if wrong else []
-    if tests:
-        notes.append(f"chosen by the first {tests} tests of each example, scored by the others")
-    if options:
+    if mode.tests:
+        notes.append(f"chosen by the first {mode.tests} tests of each example, scored by the others")
+    if mode.options:
         notes.append("chosen with the options of each question in view, not with the letter of the right one")
-    if well_typed is not None:
+    if "well_typed" in facts:
         notes.append(f"{facts['well_typed']:,} of {len(predictions):,} programs type-check")
     notes.append(_longest_note(facts))
     notes.append(
@@ -150,51 +187,13 @@ def evaluate_model(
     return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
 
 
-def _mode(
-    domain: Domain, width: int, masked: bool, guided: bool, tests: int, typed: bool, options: bool = False
-) -> str:
-    parts = ["greedy" if width == 1 else f"beam {width}"]
-    if not masked:
-        parts.append("no masks")
-    elif not typed and hasattr(domain, "typing"):
-        parts.append("no types")
-    if guided:
-        parts.append("execution-guided")
-    if tests:
-        parts.append(f"{tests} tests shown")
-    if options:
-        parts.append("options shown")
-    return ", ".join(parts)
-
-
-def _split_tests(domain: Domain, examples: Sequence[Example], tests: int) -> tuple[list[Example], list[Example]]:
-    """The examples with the tests that are shown, and with the others."""
-    if not hasattr(domain, "split_tests"):
-        raise ConfigError(f"the examples of {domain.name} have no tests that could be shown")
-    pairs = [domain.split_tests(example, tests) for example in examples]  # type: ignore[attr-defined]
-    return [shown for shown, _ in pairs], [rest for _, rest in pairs]
-
-
-def _passes(domain: Domain, example: Example, program: Program) -> bool:
-    return domain.is_solved(program, example)
-
-
-def _runs(domain: Domain, example: Example, program: Program) -> bool:
-    try:
-        domain.execute(program, example.problem)
-    except ExecutionError:
-        return False
-    return True
-
-
-def _gives_option(domain: Domain, example: Example, program: Program) -> bool:
-    """Whether the value is one of the options but for rounding; which of them is right is not looked at."""
-    try:
-        value = domain.execute(program, example.problem)
-        chosen = domain.choose(value, domain.options(example))  # type: ignore[attr-defined]
-    except (ExecutionError, DataError):
-        return False
-    return chosen is not None and chosen.exact
+def _best(solver: Solver, mode: Mode, example: Example, candidates: Sequence[Candidate]) -> Candidate:
+    """The candidate that a mode takes."""
+    if mode.tests:
+        return solver.best_by_tests(example, candidates)
+    if mode.options and isinstance(solver.domain, HasOptions):
+        return solver.best_by_options(example.problem, candidates, solver.domain.options(example))
+    return solver.best_that_runs(example.problem, candidates) if mode.guided else candidates[0]
 
 
 def _longest_note(facts: Mapping[str, object]) -> str:
@@ -212,11 +211,12 @@ def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Rep
 
     A `program` that is null or cannot be parsed counts as wrong; its line is told in the report's notes.
     """
-    examples = _take(domain, split, limit)
+    splits = Splits(domain)
+    examples = splits.take(split, limit)
     predictions, notes = read_predictions(path)
     if len(predictions) != len(examples):
         raise DataError(f"{path} has {len(predictions)} predictions, but {domain.name} {split} has {len(examples)}")
-    report = _score(domain, split, path.name, examples, predictions)
+    report = _score(splits, split, path.name, examples, predictions)
     return Report(report.title, report.groups, notes, report.facts)
 
 
@@ -254,24 +254,6 @@ def write_predictions(path: Path, examples: Iterable[Example], predictions: Iter
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def training_split(domain: Domain) -> str:
-    """What may be learned from: `train`, or `dev-train` where a domain has to do without its training file."""
-    try:
-        next(iter(domain.examples("train")))
-    except DataError:
-        if "dev-train" not in domain.splits:
-            raise
-        return "dev-train"
-    return "train"
-
-
-def known_splits(domain: Domain, split: str) -> list[str]:
-    """The splits that a model scored on `split` may have seen: the training split, then the one used for selection."""
-    training = training_split(domain)
-    selection = "dev" if training == "train" else "dev-valid"
-    return [name for name in (training, selection) if name != split and name in domain.splits]
-
-
 def digest(examples: Iterable[Example]) -> str:
     """A name for exactly these examples: the sha256 of their texts and programs."""
     total = hashlib.sha256()
@@ -280,36 +262,21 @@ def digest(examples: Iterable[Example]) -> str:
     return total.hexdigest()
 
 
-def _take(domain: Domain, split: str, limit: int) -> list[Example]:
-    return list(islice(domain.examples(split), limit or None))
-
-
-Background = tuple[str, Mapping[str, set[tuple[str, ...]]]]
-
-
-def _background(domain: Domain, split: str) -> Background:
-    """What may be learned from, and the texts of all splits that a model scored on this one may have seen."""
-    # First, because it begins to read a split anew, and what was left out of it is listed only when it is read whole.
-    training = training_split(domain)
-    known = {name: {example.problem.words for example in domain.examples(name)} for name in known_splits(domain, split)}
-    return training, known
-
-
 def _score(
-    domain: Domain,
+    splits: Splits,
     split: str,
     system: str,
     examples: Sequence[Example],
     predictions: Sequence[Program | None],
     judges: Sequence[Example] | None = None,
-    background: Background | None = None,
 ) -> Report:
-    training, known = background or _background(domain, split)
+    domain = splits.domain
+    known = {name: splits.templates(name) for name in known_splits(domain, split)}
     facts = {
         "domain": domain.name,
         "split": split,
         "system": system,
-        "trained_on": training,
+        "trained_on": split_roles(domain).learn,
         "examples_sha256": digest(examples),
         "longest_solved": _longest_solved(domain, judges or examples, predictions),
         "tpn2f": version("tpn2f"),

@@ -10,28 +10,65 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tpn2f.codec import Codec
-from tpn2f.domain import ANY, Choices, Domain, Problem, Signature, Typing
+from tpn2f.domain import ANY, Choices, Domain, HasTyping, Problem, Signature
 from tpn2f.program import reference
 from tpn2f.vocabulary import END, NONE, SPECIALS
 
 LEAST = math.log(1e-4)
 """A symbol with less than this log-probability, of the best that fits, is not likely."""
+Names = Sequence[Mapping[str, str]]
+"""The words that each problem adds, with their types."""
+Lengths = Sequence[int | None]
+Scores = Float[Tensor, "rows n_symbols"]
+Allowed = Bool[Tensor, "rows n_symbols"]
 MOST_MASKS = 100_000
 """How many masks are remembered, a few hundred bytes each, before all are forgotten."""
 
 
+@runtime_checkable
+class Masks(Protocol):
+    """What search asks: which symbols may come next, for many half-written programs at once."""
+
+    slots_filled: bool
+    longest: int
+    dead_ends: bool
+    """Whether a program that is allowed so far may be unable to come to an end."""
+
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> Any:
+        """Before the first symbol of problems that offer these names, by type.
+
+        `longest` is how many tuples each program may have, if not the usual number.
+        """
+        ...
+
+    def allowed(self, progress: Any, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
+        """Which joint symbols may come next, for every row; with a model's `log_probabilities`, of the likely ones.
+
+        Without looking `ahead` what is allowed may lead into a dead end.
+        """
+        ...
+
+    def feed(self, progress: Any, symbols: Int[Tensor, "rows"]) -> Any:
+        """After the chosen symbols."""
+        ...
+
+    def hopeful(self, problem: Problem, symbols: Sequence[int]) -> int:
+        """How many of the symbols of a program that came to nothing may stay, so that it can still come to an end."""
+        return len(symbols)
+
+
 def make_grammar(
     domain: Domain, codec: Codec, slots_filled: bool, longest: int | None = None, typed: bool = True
-) -> Grammar | TypedGrammar:
+) -> Masks:
     """The masks of a domain: by its type system if it has one and `typed`, else by the signatures of its relations."""
-    if typed and hasattr(domain, "typing"):
+    if typed and isinstance(domain, HasTyping):
         return TypedGrammar(domain, codec, slots_filled, longest)
     return Grammar(domain.relations, domain.constants, codec, slots_filled, longest)
 
@@ -57,8 +94,10 @@ class Progress:
         )
 
 
-class Grammar:
+class Grammar(Masks):
     """Which symbols may come next, by the signatures of relations: fixed types, and `any`."""
+
+    dead_ends = False
 
     def __init__(
         self,
@@ -102,8 +141,8 @@ class Grammar:
             if target is not None and target <= self.longest:
                 self._reference[target] = place
 
-    def start(self, names: Sequence[Mapping[str, str]], problems: Sequence[Problem] = ()) -> Progress:
-        """Before the first symbol of problems that offer these names, by type; nothing else of them matters."""
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> Progress:
+        """Nothing but the names matters."""
         rows = len(names)
         available = self._constant.repeat(rows, 1)
         types = self._constant_type.repeat(rows, 1)
@@ -116,8 +155,8 @@ class Grammar:
         zero = torch.zeros(rows, dtype=torch.long)
         return Progress(torch.full((rows,), END), zero, zero.clone(), available, types)
 
-    def allowed(self, progress: Progress) -> Bool[Tensor, "rows n_symbols"]:
-        """Which joint symbols may come next, for every row."""
+    def allowed(self, progress: Progress, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
+        """Looks at all symbols in any case."""
         n_relations = len(self.codec.relations)
         mask = torch.zeros(len(progress.position), self.codec.n_symbols, dtype=torch.bool)
         opening = progress.position == 0
@@ -129,7 +168,6 @@ class Grammar:
         return mask
 
     def feed(self, progress: Progress, symbols: Int[Tensor, "rows"]) -> Progress:
-        """After the chosen symbols."""
         opening = progress.position == 0
         relation = torch.where(opening, symbols, progress.relation)
         position = progress.position + 1
@@ -186,16 +224,18 @@ class TypedProgress:
         return TypedProgress(tuple(self.partials[row] for row in chosen), tuple(self.positions[row] for row in chosen))
 
 
-class TypedGrammar:
+class TypedGrammar(Masks):
     """Which symbols may come next, by a domain's type system. Masks are remembered by the choices that they show."""
 
-    def __init__(self, domain: Domain, codec: Codec, slots_filled: bool, longest: int | None = None) -> None:
-        """As for `Grammar`. The domain must have a `typing`."""
+    dead_ends = True
+
+    def __init__(self, domain: HasTyping, codec: Codec, slots_filled: bool, longest: int | None = None) -> None:
+        """As for `Grammar`."""
         self.codec = codec
         self.slots_filled = slots_filled
         self.longest = longest if longest is not None else 2 * codec.longest
-        words = [vocabulary.tokens[len(SPECIALS) :] for vocabulary in (codec.relations, codec.arguments)]
-        self._typing: Typing = domain.typing(*words, codec.n_positions, self.longest)  # type: ignore[attr-defined]
+        relations, arguments = (words.tokens[len(SPECIALS) :] for words in (codec.relations, codec.arguments))
+        self._typing = domain.typing(relations, arguments, codec.n_positions, self.longest)
         self._references = {
             target: codec.argument_symbol(place)
             for place, argument in enumerate(codec.arguments.tokens)
@@ -205,25 +245,12 @@ class TypedGrammar:
         self._lost = self._mask([END])
         self._masks: dict[Choices, Tensor] = {}
 
-    def start(
-        self,
-        names: Sequence[Mapping[str, str]],
-        problems: Sequence[Problem],
-        longest: Sequence[int | None] = (),
-    ) -> TypedProgress:
-        """Before the first symbol of problems; their names and types are read from the problems themselves.
-
-        `longest` is how many tuples each program may have, if not the usual number.
-        """
+    def start(self, names: Names, problems: Sequence[Problem] = (), longest: Lengths = ()) -> TypedProgress:
+        """Names and types are read from the problems themselves."""
         partials = map(self._typing.start, problems, longest or [None] * len(problems))
         return TypedProgress(tuple(partials), (0,) * len(problems))
 
-    def allowed(
-        self,
-        progress: TypedProgress,
-        log_probabilities: Float[Tensor, "rows n_symbols"] | None = None,
-        ahead: bool = True,
-    ) -> Bool[Tensor, "rows n_symbols"]:
+    def allowed(self, progress: TypedProgress, log_probabilities: Scores | None = None, ahead: bool = True) -> Allowed:
         """Which joint symbols may come next, for every row. A row that can become nothing any more can only end.
 
         With a model's `log_probabilities` only likely symbols are looked at, which is much faster, and only the best is
@@ -281,7 +308,6 @@ class TypedGrammar:
         return place >= len(SPECIALS) and self._typing.allows(partial, vocabulary[place], ahead)
 
     def hopeful(self, problem: Problem, symbols: Sequence[int]) -> int:
-        """How many of the symbols of a program that came to nothing may stay, so that it can still come to an end."""
         progress = self.start([{}], [problem])
         before: list[tuple[int, Any, bool, int]] = []  # where the type system had a say, and in what
         for place, symbol in enumerate(symbols):
@@ -295,7 +321,6 @@ class TypedGrammar:
         return before[good][0] if good < len(before) else len(symbols)
 
     def feed(self, progress: TypedProgress, symbols: Int[Tensor, "rows"]) -> TypedProgress:
-        """After the chosen symbols."""
         partials: list[Any] = []
         positions: list[int] = []
         slots = self.codec.n_positions if self.slots_filled else 0

@@ -19,16 +19,13 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Problem
-from tpn2f.grammar import Grammar, TypedGrammar
+from tpn2f.grammar import Masks
 from tpn2f.model import Model, State
 from tpn2f.program import Program
 from tpn2f.vocabulary import END
 
-Masks = Grammar | TypedGrammar
 WAY_OUT = 24
 """How many tuples more a program may have that came to a dead end: twice as many as any way that is looked ahead."""
-OPTION_MARGIN = 3.0
-"""How much log-probability an answer that is among the options of a question may cost. Chosen on MathQA's dev."""
 
 
 class Candidate(NamedTuple):
@@ -57,7 +54,7 @@ def greedy(
     not long: a model that came to a dead end would wander.
     """
     written = _write(model, codec, problems, grammar, names, longest, [Written() for _ in problems], ahead=False)
-    if isinstance(grammar, TypedGrammar):
+    if grammar and grammar.dead_ends:
         lost = [place for place, one in enumerate(written) if one.symbols[-1:] != [END]]
         kept = [written[place].cut(grammar.hopeful(problems[place], written[place].symbols)) for place in lost]
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
@@ -89,7 +86,7 @@ def _write(
     """The programs that begin with what is kept and go on with the most probable symbols, to the end or a dead end."""
     state = _start(model, codec, problems)
     progress: Any
-    if ahead and isinstance(grammar, TypedGrammar):
+    if ahead and grammar:
         begun = [sum(symbol < len(codec.relations) for symbol in one.symbols) for one in kept]
         progress = grammar.start(names, problems, [tuples + WAY_OUT for tuples in begun])
     else:
@@ -172,7 +169,7 @@ def beam(
     else:
         for owner, symbols, total in zip(owners, written, totals.tolist()):
             finished[owner].append(_candidate(codec, symbols, total, length_penalty))
-    if isinstance(grammar, TypedGrammar):
+    if grammar and grammar.dead_ends:
         lost = [place for place, found in enumerate(finished) if not any(one.program for one in found)]
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
         for place, one in zip(lost, greedy(model, codec, *again) if lost else ()):
@@ -216,10 +213,7 @@ def _log_probabilities(
     log_probabilities = model.log_probabilities(state).cpu()
     if grammar is None or progress is None:
         return log_probabilities
-    if isinstance(grammar, TypedGrammar):
-        allowed = grammar.allowed(progress, log_probabilities, ahead)
-    else:
-        allowed = grammar.allowed(progress)
+    allowed = grammar.allowed(progress, log_probabilities, ahead)
     return log_probabilities.masked_fill(~allowed, -torch.inf).log_softmax(1).masked_fill(~allowed, -torch.inf)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tpn2f.domain import Problem, Step
+from tpn2f.domain import Chosen, Problem, Step
 from tpn2f.errors import ProgramSyntaxError
 from tpn2f.program import Program, write_tree
-from tpn2f.wording import Chosen, cut, format_step, format_value, json_value
+from tpn2f.wording import cut, format_step, format_value, json_value
 
 LONGEST = 600
 """The most characters of a question that are repeated."""

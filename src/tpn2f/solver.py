@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -11,15 +12,19 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
-from tpn2f.domain import Domain, Problem, Step, load_domain, read_problem
-from tpn2f.errors import CheckpointError, ConfigError, DomainError, ExecutionError, N2FError
+from tpn2f.domain.loading import DEFAULT_DOMAIN, load_domain
+from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
+from tpn2f.domain.protocol import Domain, Example, Problem, Step
+from tpn2f.domain.running import Reading, read_question
+from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model, build_model
+from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
-from tpn2f.search import OPTION_MARGIN, Candidate, beam, first_accepted, greedy
+from tpn2f.search import Candidate, beam, first_accepted, greedy
 from tpn2f.solution import Alternative, Question, Solution
 from tpn2f.vocabulary import Vocabulary
-from tpn2f.wording import Chosen, clean
+from tpn2f.wording import clean
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Where the models that come with the package are."""
@@ -42,11 +47,14 @@ class Solver:
         self.grammar = make_grammar(domain, codec, slots_filled=tuples)
 
     @classmethod
-    def load(cls, place: Path | str = "mathqa", data: Path | str | None = None, domain: str | None = None) -> Solver:
+    def load(cls, place: Path | str | None = None, data: Path | str | None = None, domain: str | None = None) -> Solver:
         """From a run directory, a checkpoint directory, or a model that comes with the package, by its name.
 
-        `domain` says where the domain is, if not where it was when the model was trained.
+        `domain` says where the domain is, if not where it was when the model was trained. Without a place it is the
+        bundled model of the domain.
         """
+        if place is None:
+            place, domain = bundled_model(domain), None
         return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain)
 
     @classmethod
@@ -81,8 +89,6 @@ class Solver:
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[list[Candidate]]:
         """Ranked candidates a problem: one by greedy search for a width of 1, else by beam search."""
-        training = self.model.training
-        self.model.eval()
         # Problems of similar length go together; the answers come back in the order of the questions.
         order = sorted(range(len(problems)), key=lambda place: len(problems[place].words))
         found: dict[int, list[Candidate]] = {}
@@ -90,14 +96,20 @@ class Solver:
         for places in _batches(order, problems, batch_size):
             part = [problems[place] for place in places]
             names = [self.domain.names(problem) for problem in part]
-            if width == 1:
-                candidates = [[one] for one in greedy(self.model, self.codec, part, grammar, names)]
-            else:
-                candidates = beam(self.model, self.codec, part, width, grammar, names, length_penalty)
+            with evaluating(self.model):
+                if width == 1:
+                    candidates = [[one] for one in greedy(self.model, self.codec, part, grammar, names)]
+                else:
+                    candidates = beam(self.model, self.codec, part, width, grammar, names, length_penalty)
             found.update(zip(places, candidates))
             progress(len(found))
-        self.model.train(training)
         return [found[place] for place in range(len(problems))]
+
+    def without_types(self) -> Solver:
+        """The same, but its masks come from the signatures of relations alone."""
+        other = copy(self)
+        other.grammar = make_grammar(self.domain, self.codec, self.grammar.slots_filled, typed=False)
+        return other
 
     def solve(
         self,
@@ -112,8 +124,8 @@ class Solver:
         the best program that gives an option is taken then, unless it is far less probable than the best of all.
         """
         question = Question(text, inputs or {}, options)
-        problem = self._read(question)
-        return self._solution(question, problem, self.predict([problem], width)[0])
+        reading = self.read(question)
+        return self._solution(question, reading, self.predict([reading.seen], width)[0])
 
     def solve_all(
         self, questions: Iterable[str | Question], width: int = 1, batch_size: int = 32
@@ -125,54 +137,68 @@ class Solver:
         waiting = iter(questions)
         while part := list(islice(waiting, batch_size)):
             asked = [Question(question) if isinstance(question, str) else question for question in part]
-            problems: dict[int, Problem] = {}
+            readings: dict[int, Reading] = {}
             errors: dict[int, str] = {}
             for place, question in enumerate(asked):
                 try:
-                    problems[place] = self._read(question)
+                    readings[place] = self.read(question)
                 except N2FError as error:
                     errors[place] = str(error)
-            found = dict(zip(problems, self.predict(list(problems.values()), width)))
+            found = dict(zip(readings, self.predict([reading.seen for reading in readings.values()], width)))
             for place, question in enumerate(asked):
                 if place in errors:
                     yield Solution(Problem(()), None, None, (), 0.0, errors[place], (), text=clean(question.text))
                 else:
-                    yield self._solution(question, problems[place], found[place])
+                    yield self._solution(question, readings[place], found[place])
 
-    def _read(self, question: Question) -> Problem:
-        problem = read_problem(self.domain, clean(question.text), question.inputs)
+    def read(self, question: Question) -> Reading:
+        """A question as the model sees it, and as the executor needs it. Raises DataError or ConfigError."""
+        reading = read_question(self.domain, clean(question.text), question.inputs)
         # Now, not when a whole batch depends on it.
-        self.domain.names(problem)
+        self.domain.names(reading.problem)
         if question.options is not None:
-            self._choose(0.0, question.options)
-        return problem
+            self._with_options().choose(0.0, question.options)
+        return reading
 
-    def _solution(self, question: Question, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
-        ranked = candidates if question.options is None else self._options_first(question.options, problem, candidates)
-        found = self.work(problem, ranked)
-        chosen = None
-        if question.options is not None and not found.error:
-            chosen = self._choose(found.value, question.options)
-        notes = found.notes if ranked[0] is candidates[0] else (*found.notes, BY_OPTION)
+    def _solution(self, question: Question, reading: Reading, candidates: Sequence[Candidate]) -> Solution:
+        problem, options = reading.valued, question.options
+        best = candidates[0] if options is None else self.best_by_options(problem, candidates, options)
+        found = self.work(problem, [best, *(candidate for candidate in candidates if candidate is not best)])
+        chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
+        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION)
         return replace(found, text=clean(question.text), chosen=chosen, notes=notes)
 
-    def _options_first(
-        self, options: str | Sequence[str], problem: Problem, candidates: Sequence[Candidate]
-    ) -> Sequence[Candidate]:
-        """The candidates, led by the best whose value is an option, unless it is far less probable than the first."""
+    def best_by_options(
+        self, problem: Problem, candidates: Sequence[Candidate], options: str | Sequence[str]
+    ) -> Candidate:
+        """The best candidate whose value is an option but for rounding, unless it is far less probable than the first.
+
+        Options that cannot be read choose nothing. Which option is right is not looked at.
+        """
+        domain = self._with_options()
 
         def gives_option(program: Program) -> bool:
             value, _, error = self._run(program, problem)
-            chosen = None if error else self._choose(value, options)
+            try:
+                chosen = None if error else domain.choose(value, options)
+            except DataError:
+                return False
             return chosen is not None and chosen.exact
 
-        best = first_accepted(candidates, gives_option, OPTION_MARGIN)
-        return [best, *(candidate for candidate in candidates if candidate is not best)]
+        return first_accepted(candidates, gives_option, domain.option_margin)
 
-    def _choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
-        if not hasattr(self.domain, "choose"):
+    def best_by_tests(self, example: Example, candidates: Sequence[Candidate]) -> Candidate:
+        """The best candidate that passes the example's tests, to be judged by other tests than these."""
+        return first_accepted(candidates, lambda program: self.domain.is_solved(program, example))
+
+    def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
+        """The best candidate that has a value."""
+        return first_accepted(candidates, lambda program: not self._run(program, problem)[2])
+
+    def _with_options(self) -> HasOptions:
+        if not isinstance(self.domain, HasOptions):
             raise ConfigError(f"{self.domain.name} has no questions with options")
-        return self.domain.choose(value, options)  # type: ignore[attr-defined]
+        return self.domain
 
     def work(self, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
         """The best candidate, run on the problem."""
@@ -194,7 +220,7 @@ class Solver:
             tuple(others),
             calibrated=self.temperature is not None,
             notes=self._notes(problem),
-            notation=getattr(self.domain, "notation", {}),
+            notation=notation_of(self.domain),
         )
 
     def confidence(self, candidate: Candidate) -> float:
@@ -206,8 +232,8 @@ class Solver:
         try:
             if program is None:
                 raise ExecutionError("the model wrote no program")
-            if hasattr(self.domain, "steps"):
-                steps: tuple[Step, ...] = self.domain.steps(program, problem)  # type: ignore[attr-defined]
+            if isinstance(self.domain, HasSteps):
+                steps = self.domain.steps(program, problem)
                 return steps[-1].result, steps, ""
             return self.domain.execute(program, problem), (), ""
         except ExecutionError as reason:
@@ -252,8 +278,18 @@ def find_model(place: Path | str) -> Path:
 
 
 def bundled_models() -> list[str]:
-    """The names of the models that come with the package."""
-    return sorted(path.parent.name for path in PRETRAINED.glob(f"*/{MANIFEST}"))
+    """The names of the models that come with the package, that of the default domain first."""
+    names = (path.parent.name for path in PRETRAINED.glob(f"*/{MANIFEST}"))
+    return sorted(names, key=lambda name: (name != DEFAULT_DOMAIN, name))
+
+
+def bundled_model(domain: str | None = None) -> str:
+    """The bundled model of a domain, or of the default one."""
+    name = domain or DEFAULT_DOMAIN
+    if name not in bundled_models():
+        there = ", ".join(bundled_models()) or "none yet"
+        raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
+    return name
 
 
 def make_model(config: Config, codec: Codec) -> Model:

@@ -11,23 +11,10 @@ import unicodedata
 from collections.abc import Mapping
 from enum import Enum
 from types import NoneType
-from typing import NamedTuple
 
 from tpn2f.domain import Step
 
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-class Chosen(NamedTuple):
-    """The option that fits a value best; what a domain's `choose(value, options)` gives."""
-
-    label: str
-    text: str
-    exact: bool
-    """Whether the option is the value but for rounding, not just the nearest one."""
-
-    def __str__(self) -> str:
-        return f"{self.label} ) {self.text}"
 
 
 def format_value(value: object) -> str:

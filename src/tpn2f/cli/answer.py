@@ -28,7 +28,7 @@ from tpn2f.cli.terminal import (
     read_input,
     spinner,
 )
-from tpn2f.domain import load_domain
+from tpn2f.domain import DEFAULT_DOMAIN, load_domain
 from tpn2f.errors import DataError
 from tpn2f.program import Program, read_tree
 from tpn2f.solution import Question, Solution
@@ -48,7 +48,7 @@ def run(
         str, typer.Option("--question", "-q", help="The problem in words; its numbers are n0, n1, ...")
     ] = "",
     value: InputOption = None,
-    domain: DomainOption = "mathqa",
+    domain: DomainOption = DEFAULT_DOMAIN,
 ) -> None:
     """Run a program of yours on a problem of yours, step by step where the language has steps."""
     language = load_domain(domain)
@@ -61,18 +61,10 @@ def demo(
     model: ModelOption = None,
 ) -> None:
     """See it work: word problems solved step by step, one of yours too, and Lisp programs on inputs."""
-    from tpn2f.cli.demo import show_demo
+    from tpn2f.cli.demo import load_demo, show_demo
 
-    solver = lisp = None
     with spinner("loading the models"):
-        from tpn2f.solver import Solver, bundled_models
-
-        if "algolisp" in bundled_models():
-            lisp = Solver.load("algolisp")
-        if model is not None or "mathqa" in bundled_models():
-            solver = Solver.load(model or "mathqa")
-            if solver.domain.name != "mathqa":
-                raise DataError(f"the demo has questions of mathqa; {model} was trained on {solver.domain.name}")
+        solver, lisp = load_demo(model)
     asking = question is None and sys.stdin.isatty() and out.is_terminal
     show_demo(
         out,
@@ -105,7 +97,7 @@ def solve(
 ) -> None:
     """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence.
 
-    Without --model it is the bundled model for MathQA; --domain names that of another domain. A line of a file that
+    Without --model it is the default bundled model; --domain names that of another domain. A line of a file that
     cannot be read is told and left out; the exit code is 1 then.
     """
     if question and file is not None:
@@ -122,7 +114,9 @@ def solve(
         else:
             lines = stack.enter_context(open_questions(file))
         with spinner("loading the model"):
-            solver = load_solver(model, domain, data)
+            from tpn2f.solver import Solver
+
+            solver = Solver.load(model, data, domain)
         # What is typed or piped is answered line by line, what lies in a file in batches.
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))
@@ -180,19 +174,6 @@ class Told:
         err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}: {reason}'.split()))}", soft_wrap=True)
         if self.as_json:
             print_json({"question": text, "error": reason, "where": where})
-
-
-def load_solver(model: Path | None, domain: str | None, data: Path | None) -> Solver:
-    """The model that is named, or else the bundled one of a domain."""
-    from tpn2f.solver import Solver, bundled_models
-
-    if model is not None:
-        return Solver.load(model, data, domain)
-    name = domain or "mathqa"
-    if name not in bundled_models():
-        there = ", ".join(bundled_models()) or "none yet"
-        raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
-    return Solver.load(name, data)
 
 
 def print_json(record: Mapping[str, object]) -> None:

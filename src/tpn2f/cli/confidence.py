@@ -10,11 +10,14 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, WidthOption, err, out, spinner, write
+from tpn2f.domain import Splits, split_roles
 
 
 def calibrate(
     model: Annotated[str, typer.Argument(help="A run directory, a checkpoint or a bundled model.")],
-    split: Annotated[str, typer.Option(help="What to calibrate on: one half to fit, the other to judge.")] = "dev",
+    split: Annotated[
+        str | None, typer.Option(help="What to calibrate on, one half to fit, the other to judge. Default: dev.")
+    ] = None,
     width: WidthOption = 1,
     goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is told.")] = 0.95,
     limit: Annotated[int, typer.Option(min=0, help="Use only so many examples; 0 for all.")] = 0,
@@ -31,15 +34,17 @@ def calibrate(
     from tpn2f.evaluation import digest
     from tpn2f.solver import Solver
 
-    with spinner(f"solving {split}") as update:
+    with spinner("loading the model") as update:
         solver = Solver.load(model, data, domain)
+        splits = Splits(solver.domain)
+        split = split or split_roles(solver.domain).select
         halves = judge(
-            solver, split, width, limit, lambda done, total: update(f"solving {split}: {done:,} of {total:,}")
+            solver, split, width, limit, lambda done, total: update(f"solving {split}: {done:,} of {total:,}"), splits
         )
         found = find(*halves, goal)
     mode = "greedy" if width == 1 else f"beam {width}"
     told = {"model": Path(model).name, "domain": solver.domain.name, "split": split, "mode": mode, **facts(found)}
-    text = json.dumps(told | {"examples_sha256": digest(solver.domain.examples(split))}, indent=1)
+    text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
     if as_json:
         out.print(text, soft_wrap=True, markup=False)
     else:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from tpn2f.cli.terminal import DataOption, DomainArgument, JsonOption, err, out, spinner, warn_skipped, write
-from tpn2f.domain import load_domain
+from tpn2f.domain import DEFAULT_DOMAIN, Generates, load_domain, split_roles
 from tpn2f.errors import DataError
 
 SHOWN = 24
@@ -24,8 +24,8 @@ data_app = typer.Typer(help="Fetch, check, look at and generate data sets.", no_
 
 @data_app.command("show")
 def data_show(
-    domain: DomainArgument = "mathqa",
-    split: Annotated[str, typer.Option(help="Which split to look at.")] = "dev",
+    domain: DomainArgument = DEFAULT_DOMAIN,
+    split: Annotated[str | None, typer.Option(help="Which split to look at. Default: dev.")] = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many examples.")] = 3,
     start: Annotated[int, typer.Option(min=0, help="The first example to show.")] = 0,
     data: DataOption = None,
@@ -34,6 +34,7 @@ def data_show(
     from tpn2f.cli.display import show_example
 
     language = load_domain(domain, data)
+    split = split or split_roles(language).select
     shown = 0
     for index, example in enumerate(language.examples(split)):
         if index >= start:
@@ -48,7 +49,7 @@ def data_show(
 
 @data_app.command("check")
 def data_check(
-    domain: DomainArgument = "mathqa",
+    domain: DomainArgument = DEFAULT_DOMAIN,
     split: Annotated[list[str] | None, typer.Option(help="Only these splits.")] = None,
     data: DataOption = None,
     list_ids: Annotated[bool, typer.Option("--list", help="List the ids of every doubtful record.")] = False,
@@ -115,9 +116,8 @@ def data_generate(
     and given back with --grammar. No program of a split that is for judging is made.
     """
     language = load_domain(domain, data)
-    generate = getattr(language, "generate", None)
-    if generate is None:
-        raise DataError(f"the domain {domain} cannot generate records; algolisp can")
+    if not isinstance(language, Generates):
+        raise DataError(f"the domain {domain} cannot generate records of its own")
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("reading", total=None)
@@ -130,7 +130,7 @@ def data_generate(
                 task, stage = progress.add_task(name, total=total), name
             progress.update(task, completed=done, total=total)
 
-        found = generate(records, seed, output, grammar, show)
+        found = language.generate(records, seed, output, grammar, show)
     text = json.dumps(found, indent=1, ensure_ascii=False)
     if report is not None:
         # A report travels; the folders of this machine do not matter elsewhere.
@@ -173,12 +173,13 @@ def _show_generated(found: Mapping[str, Any]) -> None:
         unit = " %" if row.startswith(("type", "outermost")) else ""
         table.add_row(row, *(f"{value:,}{unit}" for value in values))
     out.print(table)
-    coverage = found["coverage of dev-valid"]
     lines = [
         f"{found['phrases']:,} phrases for {found['skeletons']} skeletons of programs are in {found['grammar']}",
-        (
-            f"of {coverage['records']:,} dev-valid records the grammar derives {coverage['programs']:,} programs, "
-            f"{coverage['texts']:,} of them with their texts"
+        *(
+            f"{name}: of {part['records']:,} records the grammar derives {part['programs']:,} programs, "
+            f"{part['texts']:,} of them with their texts"
+            for name, part in found.items()
+            if name.startswith("coverage of")
         ),
         *(f"given up: {count:,} drafts: {why}" for why, count in found["rejected"].items()),
         f"{found['records']:,} records are in {found['output']}",

@@ -7,16 +7,21 @@ given, not predicted, and the demo says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
 from tpn2f.cli.display import show_run, show_solution, show_told
-from tpn2f.domain import load_domain, read_problem
+from tpn2f.domain import HasSteps, load_domain, read_problem
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
 from tpn2f.solution import Solution
 from tpn2f.wording import clean, cut, format_value
+
+if TYPE_CHECKING:
+    from tpn2f.solver import Solver
 
 Solve = Callable[[str], Solution]
 SolveWith = Callable[[str, Mapping[str, object]], Solution]
@@ -56,7 +61,22 @@ LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
         {"a": [3, 8, 12, 7, 20]},
     ),
 )
+WORDS, LISP = "mathqa", "algolisp"
+"""The domains of these problems and tasks."""
 HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
+
+
+def load_demo(model: Path | None = None) -> tuple[Solver | None, Solver | None]:
+    """What solves the word problems, a model that is named or the bundled one, and what solves the tasks, if there."""
+    from tpn2f.solver import Solver, bundled_models
+
+    lisp = Solver.load(LISP) if LISP in bundled_models() else None
+    if model is None and WORDS not in bundled_models():
+        return None, lisp
+    solver = Solver.load(model or WORDS)
+    if solver.domain.name != WORDS:
+        raise DataError(f"the demo has questions of {WORDS}; {model} was trained on {solver.domain.name}")
+    return solver, lisp
 
 
 def show_demo(
@@ -89,11 +109,11 @@ def show_demo(
 
 def show_given(console: Console, question: str, program: Program) -> None:
     """A word problem worked by a program that is not the model's."""
-    mathqa = load_domain("mathqa")
-    problem = read_problem(mathqa, question)
+    domain = load_domain(WORDS)
+    problem = read_problem(domain, question)
     console.print(escape(question), soft_wrap=True)
-    show_told(console, mathqa, mathqa.steps(program, problem))  # type: ignore[attr-defined]
-    console.print(f"  [bold]answer: {escape(format_value(mathqa.execute(program, problem)))}[/]\n", soft_wrap=True)
+    show_told(console, domain, domain.steps(program, problem) if isinstance(domain, HasSteps) else ())
+    console.print(f"  [bold]answer: {escape(format_value(domain.execute(program, problem)))}[/]\n", soft_wrap=True)
 
 
 def show_solved(console: Console, solve: Solve, question: str) -> None:
@@ -107,7 +127,7 @@ def show_solved(console: Console, solve: Solve, question: str) -> None:
     for kind, line in solution.lines():
         if kind == "note":
             console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
-    show_told(console, load_domain("mathqa"), solution.steps)
+    show_told(console, load_domain(WORDS), solution.steps)
     sure = f"confidence {solution.confidence:.2f}{'' if solution.calibrated else ', not calibrated'}"
     found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
     console.print(f"  {found}   ({sure})\n", soft_wrap=True)
@@ -123,17 +143,17 @@ def show_lisp(console: Console, solve: SolveWith | None = None) -> None:
             show_solution(console, solve(text, inputs))
             continue
         console.print(escape(text), soft_wrap=True)
-        show_run(console, load_domain("algolisp"), Program.from_tree(read_tree(program)), "", inputs)
+        show_run(console, load_domain(LISP), Program.from_tree(read_tree(program)), "", inputs)
         console.print()
 
 
 def show_hostile(console: Console) -> None:
     """Programs that would never end."""
-    algolisp = load_domain("algolisp")
+    domain = load_domain(LISP)
     console.print("[bold]Programs that would never end, ended at once[/]\n")
     for program in HOSTILE:
         console.print(f"  {escape(program)}", soft_wrap=True)
         try:
-            algolisp.execute(Program.from_tree(read_tree(program)), algolisp.read("consider a number a"))
+            domain.execute(Program.from_tree(read_tree(program)), domain.read("consider a number a"))
         except ExecutionError as error:
             console.print(f"  [yellow]{escape(str(error))}[/]\n", soft_wrap=True)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Column, Table
 
 from tpn2f.data.check import SplitReport
-from tpn2f.domain import Domain, Example, Problem, Step, read_problem
+from tpn2f.domain import DescribesSteps, Domain, Example, HasSteps, Problem, Step, notation_of, read_problem
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, write_tree
 from tpn2f.solution import Solution
@@ -25,27 +25,24 @@ if TYPE_CHECKING:
 
 
 def _show_steps(console: Console, domain: Domain, steps: Iterable[Step]) -> None:
-    notation = getattr(domain, "notation", None)
     for number, step in enumerate(steps):
-        console.print(f"  #{number}  {escape(format_step(step, notation))}", soft_wrap=True)
+        console.print(f"  #{number}  {escape(format_step(step, notation_of(domain)))}", soft_wrap=True)
 
 
 def show_told(console: Console, domain: Domain, steps: Iterable[Step]) -> None:
     """Steps for somebody who does not know the language: the sum, and where the domain can say it, what it does."""
-    describe = getattr(domain, "describe", None)
-    told = [(format_sum(step, getattr(domain, "notation", None)), step) for step in steps]
+    told = [(format_sum(step, notation_of(domain)), step) for step in steps]
     width = max((len(text) for text, _ in told), default=0)
     for number, (text, step) in enumerate(told, 1):
-        words = f"   {describe(step.tuple)}" if describe is not None else ""
+        words = f"   {domain.describe(step.tuple)}" if isinstance(domain, DescribesSteps) else ""
         console.print(f"  step {number}:  {escape(text.ljust(width) + words).rstrip()}", soft_wrap=True)
 
 
 def show_run(console: Console, domain: Domain, program: Program, question: str, inputs: dict[str, object]) -> None:
     """Runs a program and shows its steps, or its tree where the language is not step by step, and its value."""
     problem = read_problem(domain, question, inputs) if question else Problem((), inputs)
-    steps = getattr(domain, "steps", None)
-    if steps is not None:
-        _show_steps(console, domain, steps(program, problem))
+    if isinstance(domain, HasSteps):
+        _show_steps(console, domain, domain.steps(program, problem))
     else:
         console.print(f"  {escape(write_tree(program.to_tree()))}", soft_wrap=True)
         for name, value in problem.bindings.items():
@@ -98,10 +95,9 @@ def show_calibration(console: Console, calibration: Calibration) -> None:
 def show_example(console: Console, domain: Domain, example: Example) -> None:
     """An example of a data set, with its gold program and what running it gives."""
     console.print(f"[bold]{escape(example.id)}[/]  {escape(example.text)}", soft_wrap=True)
-    steps = getattr(domain, "steps", None)
     try:
-        if steps is not None:
-            _show_steps(console, domain, steps(example.program, example.problem))
+        if isinstance(domain, HasSteps):
+            _show_steps(console, domain, domain.steps(example.program, example.problem))
         else:
             for number, step in enumerate(example.program):
                 console.print(f"  #{number}  {escape(str(step))}", soft_wrap=True)

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.terminal import DataOption, JsonOption, err, out, spinner
-from tpn2f.domain import load_domain
+from tpn2f.domain import HasDoc, HasMentions, inputs_of, load_domain
 
 domain_app = typer.Typer(help="Begin, check and look at a domain of your own.", no_args_is_help=True)
 
@@ -65,7 +65,10 @@ def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOpt
 def domain_show(domain: SpecArgument, data: DataOption = None) -> None:
     """The language of a domain: its relations with their types and help, its constants, what texts name."""
     language = load_domain(domain, data)
-    out.print(f"[bold]{escape(language.name)}[/]  {escape(getattr(language, 'doc', ''))}", soft_wrap=True)
+    out.print(
+        f"[bold]{escape(language.name)}[/]  {escape(language.doc if isinstance(language, HasDoc) else '')}",
+        soft_wrap=True,
+    )
     for relation, signature in language.relations.items():
         told = f"  [bold]{escape(relation)}[/]{escape(str(signature))}"
         out.print(told + (f"  {escape(signature.doc)}" if signature.doc else ""), soft_wrap=True)
@@ -74,8 +77,8 @@ def domain_show(domain: SpecArgument, data: DataOption = None) -> None:
         kinds.setdefault(kind, []).append(constant)
     for kind, words in kinds.items():
         out.print(f"  {escape(kind)}: {escape(', '.join(words))}", soft_wrap=True)
-    for mention in getattr(language, "mentions", ()):
+    for mention in language.mentions if isinstance(language, HasMentions) else ():
         told = f"{mention.prefix}0, {mention.prefix}1, ...: {mention.kind.name} in the text"
         out.print(f"  {told}{f' ({escape(mention.doc)})' * bool(mention.doc)}", soft_wrap=True)
-    for name, known in getattr(language, "inputs", {}).items():
+    for name, known in inputs_of(language).items():
         out.print(f"  {name}: {escape(known.kind.name)}, given with --input  {escape(known.doc)}", soft_wrap=True)

@@ -28,8 +28,8 @@ from tpn2f.cli.terminal import (
     spinner,
     write,
 )
-from tpn2f.domain import read_problem
 from tpn2f.errors import ConfigError, DataError
+from tpn2f.solution import Question
 
 if TYPE_CHECKING:
     from tpn2f.explain import Analysis, QuestionMap, WordGroup
@@ -79,11 +79,11 @@ def explain(
     if {"png", "svg", "html"} & set(wanted):
         # Before anything takes time: pictures need an extra.
         import tpn2f.explain.plots  # noqa: F401
-    solver = Solver.load(model or domain or "mathqa", data, domain)
+    solver = Solver.load(model, data, domain)
     inputs = dict(read_input(text) for text in value or [])
     found = []
     for text in asked:
-        found.append((text, explain_question(solver, read_problem(solver.domain, text, inputs), width)))
+        found.append((text, explain_question(solver, solver.read(Question(text, inputs)).seen, width)))
         if not as_json:
             show_question(out, *found[-1])
     analysis = None

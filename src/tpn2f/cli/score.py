@@ -21,13 +21,13 @@ from tpn2f.cli.terminal import (
     warn_skipped,
     write,
 )
-from tpn2f.domain import load_domain
+from tpn2f.domain import DEFAULT_DOMAIN, load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
 
 
 def evaluate(
     domain: OtherDomainOption = None,
-    split: Annotated[str, typer.Option(help="Which examples to score.")] = "dev",
+    split: Annotated[str | None, typer.Option(help="Which examples to score. Default: dev.")] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
     masks: Annotated[bool, typer.Option(help="Let only well-formed programs out of a model.")] = True,
@@ -57,34 +57,31 @@ def evaluate(
 
     The retrieval baseline answers with the program of the nearest training problem: the floor for every model.
     """
-    from tpn2f.evaluation import evaluate_file, evaluate_model, evaluate_system, write_predictions
+    from tpn2f.evaluation import Mode, evaluate_file, evaluate_model, evaluate_system, write_predictions
 
     if (tests or options) and model is None:
         raise ConfigError(f"{'--tests' if tests else '--options'} helps the search of a model: name one with --model")
     started = time.perf_counter()
-    with spinner(f"scoring {split}") as update:
+    with spinner("scoring") as update:
         if model is not None:
             from tpn2f.solver import Solver
 
             solver = Solver.load(model, data, domain)
             language = solver.domain
+            split = split or split_roles(language).select
             report, examples, programs = evaluate_model(
                 solver,
                 split,
                 model.name,
-                width,
-                masks,
-                guided,
+                Mode(width, masks, types, guided, tests, options),
                 limit,
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
-                tests,
-                types,
-                options=options,
             )
             if save is not None:
                 write_predictions(save, examples, programs)
         else:
-            language = load_domain(domain or "mathqa", data)
+            language = load_domain(domain or DEFAULT_DOMAIN, data)
+            split = split or split_roles(language).select
             if predictions is not None:
                 report = evaluate_file(language, split, predictions, limit)
             else:

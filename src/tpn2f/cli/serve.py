@@ -73,8 +73,7 @@ def load_models(places: list[str], data: Path | None, domain: str | None = None)
     """The models under short names: a run directory's is its own, the name of a second one gets a number."""
     from tpn2f.solver import Solver, bundled_models
 
-    # Word problems come first: anybody can judge their answers.
-    wanted = places or sorted(bundled_models(), key=lambda name: name != "mathqa")
+    wanted = places or bundled_models()
     if not wanted:
         raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled")
     solvers: dict[str, Solver] = {}

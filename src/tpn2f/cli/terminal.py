@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tpn2f.domain import Domain
+from tpn2f.domain import Domain, skipped_of
 from tpn2f.errors import DataError
 
 # No emoji codes: a ratio `a:b:c` is to stay what it is.
@@ -32,7 +32,7 @@ InputOption = Annotated[
 ]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, ../shared/data, the cache."),
+    typer.Option("--data", help="The folder of the data sets. Default: TPN2F_DATA, ./data, the cache."),
 ]
 ModelOption = Annotated[
     Path | None, typer.Option("--model", "-m", help="A run directory or a checkpoint, such as runs/arithmetic.")
@@ -53,7 +53,7 @@ def spinner(text: str) -> Iterator[Callable[[str], None]]:
 
 def warn_skipped(domain: Domain) -> None:
     """Records that were left out are never a secret."""
-    for split, lines in getattr(domain, "skipped", {}).items():
+    for split, lines in skipped_of(domain).items():
         for line in lines[:3]:
             err.print(f"left out: {escape(line)}", soft_wrap=True)
         if len(lines) > 3:

@@ -14,7 +14,10 @@ from random import Random
 from typing import Literal
 
 from tpn2f.contract.probes import HOSTILE_TEXTS, hostile, is_number, mutate, random_program
-from tpn2f.domain import Domain, Example, Problem, check_types, read_problem
+from tpn2f.domain.offers import inputs_of, skipped_of
+from tpn2f.domain.protocol import Domain, Example, Problem
+from tpn2f.domain.running import check_types, read_problem
+from tpn2f.domain.splits import split_parts, split_roles
 from tpn2f.errors import DataError, ExecutionError, LimitError, ProgramSyntaxError
 from tpn2f.program import Program, RelationalTuple, reference
 
@@ -104,30 +107,32 @@ def check_reading(domain: Domain) -> Iterator[Finding]:
 def check_splits(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
     """What is there to learn from and to be scored on, what was left out, and what is in two places."""
     filled = [split for split, examples in splits.items() if examples]
+    roles = split_roles(domain)
     for split in splits:
         if split not in filled:
             yield Finding("error", f"the split {split} is empty")
     if len(filled) == 1:
         yield Finding(
             "error",
-            f"there is only one split, {filled[0]}: a model learns from train, is chosen by dev and scored on test",
+            f"there is only one split, {filled[0]}: a model learns from {roles.learn}, is chosen by {roles.select} and "
+            "scored on test",
         )
-    elif not {"train", "dev-train"} & set(filled):
-        yield Finding("error", f"there is no split train to learn from; there are {', '.join(filled)}")
-    skipped: Mapping[str, Sequence[str]] = getattr(domain, "skipped", {})
-    for split, lines in skipped.items():
+    learned = [split for split in split_parts(roles.learn) if split in filled]
+    if len(filled) > 1 and not learned:
+        yield Finding("error", f"there is no split {roles.learn} to learn from; there are {', '.join(filled)}")
+    for split, lines in skipped_of(domain).items():
         for line in lines[:SHOWN]:
             yield Finding("error", f"{split}: left out: {line}")
         if len(lines) > SHOWN:
             yield Finding("error", f"{split}: {len(lines) - SHOWN:,} more were left out")
-    learned = next((split for split in ("train", "dev-train") if split in filled), None)
-    if learned is None:
+    if not learned:
         return
-    texts = {_key(example, "texts"): example.id for example in splits[learned]}
-    templates = {_key(example, ""): example.id for example in splits[learned]}
-    relations = {step.relation for example in splits[learned] for step in example.program}
+    examples = [example for split in learned for example in splits[split]]
+    texts = {_key(example, "texts"): example.id for example in examples}
+    templates = {_key(example, ""): example.id for example in examples}
+    relations = {step.relation for example in examples for step in example.program}
     for split in filled:
-        if split == learned:
+        if split in learned:
             continue
         for kind, known in (("texts", texts), ("texts without their values", templates)):
             leaks = [(e, known[key]) for e in splits[split] if (key := _key(e, kind)) in known]
@@ -137,11 +142,11 @@ def check_splits(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Ite
                 count = f"{len(leaks):,} of {len(splits[split]):,}"
                 yield Finding(
                     "error" if known is texts else "warning",
-                    f"leak: {count} {kind} of {split} are also in {learned}, such as {told}",
+                    f"leak: {count} {kind} of {split} are also in {roles.learn}, such as {told}",
                 )
         new = sorted({step.relation for example in splits[split] for step in example.program} - relations)
         if new:
-            yield Finding("warning", f"{split}: {', '.join(new[:5])} cannot be learned: {learned} never uses it")
+            yield Finding("warning", f"{split}: {', '.join(new[:5])} cannot be learned: {roles.learn} never uses it")
 
 
 def check_examples(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
@@ -191,7 +196,7 @@ def check_gold(domain: Domain, examples: Sequence[Example], progress: OnCheck = 
     for reason, found in reasons.items():
         told = f"{found[0].id}, {found[0].text[:60]!r}: {_failure(domain, found[0]) or found[0].program}"
         yield Finding("error", f"gold: {reason} in {len(found):,} of {len(examples):,} examples, such as {told}")
-    inputs: Mapping[str, object] = getattr(domain, "inputs", {})
+    inputs = inputs_of(domain)
     for example in examples[:: max(1, len(examples) // 100)]:
         progress(f"{example.id} again: {example.program}")
         given = {name: value for name, value in example.problem.bindings.items() if name in inputs}

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from statistics import fmean
 
-from tpn2f.domain import Domain, Example
+from tpn2f.domain import Domain, Example, HasDoubts, skipped_of
 from tpn2f.errors import DataError
 
 
@@ -92,7 +92,7 @@ def examine(
 def _examine_split(
     domain: Domain, split: str, examples: Sequence[Example], progress: Callable[[str, int], None]
 ) -> SplitHealth:
-    skipped = tuple(getattr(domain, "skipped", {}).get(split, ()))
+    skipped = tuple(skipped_of(domain).get(split, ()))
     if not examples:
         reason = f": {len(skipped)} records were left out, the first as {skipped[0]}" if skipped else ""
         raise DataError(f"the split {split} has no examples{reason}")
@@ -120,7 +120,7 @@ def _examine_split(
         fmean(tuples),
         max(tuples),
         dict(sorted(unsolved.items(), key=lambda item: -len(item[1]))),
-        domain.doubts(split) if hasattr(domain, "doubts") else {},  # type: ignore[attr-defined]
+        domain.doubts(split) if isinstance(domain, HasDoubts) else {},
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
-from tpn2f.domain import Example, Problem, Signature, Step, run_steps
+from tpn2f.domain import Example, Problem, Signature, Step, diagnose_value, run_steps
 from tpn2f.errors import DataError, ExecutionError
 from tpn2f.program import Program, read_tree
 
@@ -164,7 +164,7 @@ class Arithmetic:
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step."""
-        return run_steps(program, _FUNCTIONS, _CONSTANTS | dict(problem.bindings))
+        return run_steps(program, _FUNCTIONS, problem.bindings, _CONSTANTS)
 
     def execute(self, program: Program, problem: Problem) -> object:
         return self.steps(program, problem)[-1].result
@@ -183,13 +183,7 @@ class Arithmetic:
         return {"execution": float(self.is_solved(program, example))}
 
     def diagnose(self, example: Example) -> str | None:
-        if self.is_solved(example.program, example):
-            return None
-        try:
-            self.execute(example.program, example.problem)
-        except ExecutionError:
-            return "the program does not run"
-        return "the value is not the answer"
+        return diagnose_value(self, example)
 
     def subsets(self, example: Example) -> tuple[str, ...]:
         del example

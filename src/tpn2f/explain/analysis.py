@@ -43,7 +43,7 @@ class Analysis:
 
 def analyse(
     solver: Solver,
-    split: str = "dev",
+    split: str,
     limit: int = 0,
     shuffles: int = SHUFFLES,
     progress: Callable[[str], None] = lambda message: None,

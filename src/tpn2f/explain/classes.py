@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tpn2f.domain import ANY, Domain, Signature
+from tpn2f.domain import ANY, Domain, HasRelationClasses, Signature
 
 _LISTS: dict[str, str] = {
     "question": (
@@ -100,9 +100,8 @@ def asked_part(words: Sequence[str]) -> list[bool]:
 
 def relation_classes(domain: Domain) -> tuple[dict[str, str], str]:
     """What every relation is about, and where that is from; no classes when nothing tells relations apart."""
-    told = getattr(domain, "relation_classes", None)
-    if told:
-        return dict(told), "said by the domain"
+    if isinstance(domain, HasRelationClasses):
+        return dict(domain.relation_classes), "said by the domain"
     found, source = _by_type(domain.relations), "the rarest type of the signature"
     if len(set(found.values())) < 2:
         found, source = _by_words(domain.relations), "the words of the description"

@@ -19,6 +19,7 @@ from tpn2f.domain import Example
 from tpn2f.errors import DataError
 from tpn2f.explain.question import THRESHOLD
 from tpn2f.model.decoder import TupleDecoder
+from tpn2f.model.evaluating import evaluating
 from tpn2f.solver import Solver
 from tpn2f.tpr import decompose, unbind_positions
 from tpn2f.vocabulary import SPECIALS
@@ -101,7 +102,8 @@ def observe_words(
     readable = [example for example in examples if example.problem.words]
     for start in range(0, len(readable), BATCH):
         part = readable[start : start + BATCH]
-        encoding = _quietly(solver, lambda part=part: solver.model.encode(*_words(solver, part)))
+        with evaluating(solver.model):
+            encoding = solver.model.encode(*_words(solver, part))
         if encoding.filler_scores is None or encoding.role_scores is None:
             return None
         for kind, values in (("filler", encoding.filler_scores), ("role", encoding.role_scores)):
@@ -152,7 +154,8 @@ def observe_tuples(
     columns: list[tuple[np.ndarray, ...]] = []
     for start in range(0, len(order), BATCH):
         batch = solver.codec.batch([fitting[place] for place in order[start : start + BATCH]]).to(_device(solver))
-        seen = _quietly(solver, lambda batch=batch: model.decode(*batch[:4]))
+        with evaluating(model):
+            seen = model.decode(*batch[:4])
         relation = batch.tuples[..., 0]
         # Neither padding nor the end tuple, nor a relation that training did not have.
         real = relation >= len(SPECIALS)
@@ -211,13 +214,3 @@ def _device(solver: Solver) -> torch.device:
 def _words(solver: Solver, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
     words, counts = solver.codec.batch_words([example.problem for example in examples])
     return words.to(_device(solver)), counts.to(_device(solver))
-
-
-def _quietly(solver: Solver, look: Callable):
-    """Looks without gradients and without dropout, and leaves the model in the mode it was in."""
-    training = solver.model.training
-    solver.model.eval()
-    with torch.no_grad():
-        seen = look()
-    solver.model.train(training)
-    return seen

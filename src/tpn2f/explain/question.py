@@ -16,6 +16,7 @@ from torch import Tensor
 from tpn2f.domain import Problem
 from tpn2f.errors import DataError
 from tpn2f.model import NONE
+from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.solver import Solver
 
@@ -76,13 +77,11 @@ def explain_question(
         program = solver.predict([problem], width)[0][0].program
     elif unknown := [word for word in _symbols_of(program) if not _known(solver, word)]:
         raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
-    training = solver.model.training
-    solver.model.eval()
     words, counts = solver.codec.batch_words([problem])
     device = next(solver.model.parameters()).device
-    encoding = solver.model.encode(words.to(device), counts.to(device))
-    attention = () if program is None else _attention(solver, encoding, program)
-    solver.model.train(training)
+    with evaluating(solver.model):
+        encoding = solver.model.encode(words.to(device), counts.to(device))
+        attention = () if program is None else _attention(solver, encoding, program)
     return QuestionMap(
         problem.words,
         selections(encoding.filler_scores),

@@ -24,7 +24,9 @@ FILES = ("encoder.onnx", "step.onnx", "symbols.json")
 
 
 def export_model(model: Model, codec: Codec, folder: Path) -> list[Path]:
-    """Writes the files. Raises ConfigError without the extra, or where they cannot be written."""
+    """Writes the files. Raises ConfigError without the extra, for a variant, or where they cannot be written."""
+    if model.config.variant:
+        raise ConfigError(f"{model.config.variant} cannot be exported: only the models of the package have graphs")
     encoder, step = encoder_graph(model), step_graph(model)
     symbols = {
         "words": codec.words.tokens,

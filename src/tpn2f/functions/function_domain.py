@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from tpn2f.domain import Example, Problem, Signature, Step, check_types
+from tpn2f.domain import Example, Problem, Signature, Step, check_types, diagnose_value
 from tpn2f.errors import DataError, DomainError, ExecutionError, ProgramSyntaxError
 from tpn2f.functions.budget import Limits
 from tpn2f.functions.calls import Relation, message, run_relations
 from tpn2f.functions.kinds import Kind, kind_of, typed_parameters
-from tpn2f.functions.mentions import NUMBERS, QUOTED, Mention, Reading, read_text
-from tpn2f.functions.sources import Source, as_program, collect, resolve, same_value
+from tpn2f.functions.mentions import NUMBERS, QUOTED, Mention, TextReading, read_text
+from tpn2f.functions.sources import ExampleSource, as_program, collect, resolve, same_value
 from tpn2f.functions.splits import COMBINATIONS, CUT, Rule
 from tpn2f.program import Program, RelationalTuple, reference
 
@@ -71,7 +71,7 @@ class FunctionDomain:
         self.constants: dict[str, str] = {}
         self.inputs: dict[str, Input] = {}
         self.mentions: list[Mention] = [*([QUOTED] if quoted else []), *([NUMBERS] if numbers else [])]
-        self.sources: list[Source] = []
+        self.sources: list[ExampleSource] = []
         self.skipped: dict[str, list[str]] = {}
         """Examples that were left out, by split, with the reason."""
         self.data: Path | None = None
@@ -171,12 +171,12 @@ class FunctionDomain:
         (text, program, inputs). The first `count` different texts are taken."""
         if function is None:
             return partial(self.generator, count=count, split=split)  # type: ignore[call-overload]
-        self.sources.append(Source(function, split, count))
+        self.sources.append(ExampleSource(function, split, count))
         return function
 
     def examples_from(self, file: str | Path, split: str | None = None) -> None:
         """Examples of a JSONL file beside the domain's: `text`, `program`, and if need be `inputs` and `answer`."""
-        self.sources.append(Source(Path(file), split))
+        self.sources.append(ExampleSource(Path(file), split))
 
     # What a domain is
 
@@ -250,13 +250,7 @@ class FunctionDomain:
         return {"execution": float(self.is_solved(program, example))}
 
     def diagnose(self, example: Example) -> str | None:
-        if self.is_solved(example.program, example):
-            return None
-        try:
-            self.execute(example.program, example.problem)
-        except ExecutionError:
-            return "the program does not run"
-        return "the value is not the answer"
+        return diagnose_value(self, example)
 
     def subsets(self, example: Example) -> tuple[str, ...]:
         del example
@@ -271,7 +265,7 @@ class FunctionDomain:
     def _is_cut(self) -> bool:
         return any(source.split is None for source in self.sources)
 
-    def _read(self, text: str, inputs: Mapping[str, object]) -> tuple[Problem, Reading]:
+    def _read(self, text: str, inputs: Mapping[str, object]) -> tuple[Problem, TextReading]:
         for name in inputs:
             if name not in self.inputs:
                 raise DataError(f"{self.name} has no input {name!r}; it has {', '.join(self.inputs) or 'none'}")

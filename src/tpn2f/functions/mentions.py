@@ -49,7 +49,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """A text read: its words, the values by name, and which name each found text has."""
 
     words: tuple[str, ...]
@@ -76,7 +76,7 @@ QUOTED = Mention("s", kind_of(str, "quoted texts"), _QUOTED, unquoted, doc="a qu
 NUMBERS = Mention("n", kind_of(float, "numbers"), _NUMERAL, number, doc="a number", whole_words=False)
 
 
-def read_text(text: str, mentions: Sequence[Mention], inputs: Mapping[str, object]) -> Reading:
+def read_text(text: str, mentions: Sequence[Mention], inputs: Mapping[str, object]) -> TextReading:
     """Takes the mentions out of a text, the first kind of `mentions` that fits first; other words are made small."""
     if len(text) > MAX_TEXT:
         raise DataError(f"the problem has {len(text)} characters; at most {MAX_TEXT} are read")
@@ -107,7 +107,7 @@ def read_text(text: str, mentions: Sequence[Mention], inputs: Mapping[str, objec
         position = end
     if not words:
         raise DataError("the problem is empty")
-    return Reading(tuple(words), bindings, sources)
+    return TextReading(tuple(words), bindings, sources)
 
 
 def _find(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpn2f.domain import ANY, Example, Signature
 from tpn2f.errors import DataError, ExecutionError, LimitError, ProgramSyntaxError
-from tpn2f.functions.mentions import Reading
+from tpn2f.functions.mentions import TextReading
 from tpn2f.functions.splits import cut
 from tpn2f.program import Program, RelationalTuple, read_tree, reference
 
@@ -30,7 +30,7 @@ TRIES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExampleSource:
     """A generator or a JSONL file, and the split that it is for; None is to be cut."""
 
     place: Callable[[Random], Iterable[Sequence[Any]]] | Path
@@ -99,7 +99,7 @@ def as_program(program: object) -> Program:
 
 
 def resolve(
-    program: Program, relations: Mapping[str, Signature], reading: Reading, names: Mapping[str, str]
+    program: Program, relations: Mapping[str, Signature], reading: TextReading, names: Mapping[str, str]
 ) -> Program:
     """The program with every value that it names as the text does replaced by its name of the expected type."""
     tuples: list[RelationalTuple] = []
@@ -135,7 +135,7 @@ def _same(value: Any, answer: Any) -> bool:
     return bool(value == answer) or (isinstance(answer, str) and answer == str(value))
 
 
-def _resolve(word: str, expected: str, reading: Reading, names: Mapping[str, str]) -> str:
+def _resolve(word: str, expected: str, reading: TextReading, names: Mapping[str, str]) -> str:
     if reference(word) is not None or (word in names and _fits(names[word], expected)):
         return word
     literal = _unquote(word).lower()
@@ -171,11 +171,11 @@ def _tree(node: object) -> Any:
     return word
 
 
-def _records(source: Source, domain: FunctionDomain) -> Iterator[Record]:
+def _records(source: ExampleSource, domain: FunctionDomain) -> Iterator[Record]:
     return _read_file(domain, source.place) if isinstance(source.place, Path) else _generate(source, domain)
 
 
-def _generate(source: Source, domain: FunctionDomain) -> Iterator[Record]:
+def _generate(source: ExampleSource, domain: FunctionDomain) -> Iterator[Record]:
     assert not isinstance(source.place, Path)
     name = getattr(source.place, "__name__", "the generator")
     try:

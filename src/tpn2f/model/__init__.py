@@ -6,6 +6,7 @@ from tpn2f.model.config import END, NONE, PAD, START, ModelConfig, systems
 from tpn2f.model.decoder import TupleLogits, TupleState
 from tpn2f.model.encoder import Encoding
 from tpn2f.model.tpn2f import Loss, Model, State
+from tpn2f.model.variants import load_variant, variant_names
 
 __all__ = [
     "END",
@@ -20,7 +21,9 @@ __all__ = [
     "TupleLogits",
     "TupleState",
     "build_model",
+    "load_variant",
     "systems",
+    "variant_names",
 ]
 
 
@@ -32,7 +35,7 @@ def build_model(
     n_positions: int,
     argument_of_word: Sequence[int] = (),
 ) -> Model:
-    """A model with fresh weights from torch's current seed.
+    """A model with fresh weights from torch's current seed: of the family, or the variant that the config names.
 
     `argument_of_word` has for every word the argument that it is, PAD for none; models with `knows_names` need it.
     """
@@ -46,4 +49,4 @@ def build_model(
             raise ValueError(f"argument_of_word has {len(argument_of_word)} entries; expected one per word, {n_words}")
         if not all(PAD <= argument < n_arguments for argument in argument_of_word):
             raise ValueError(f"argument_of_word names arguments that are not there; expected 0 to {n_arguments - 1}")
-    return Model(config, **sizes, argument_of_word=argument_of_word)
+    return load_variant(config.variant)(config, **sizes, argument_of_word=argument_of_word)

@@ -28,6 +28,8 @@ class ModelConfig:
     # The family: TP-N2F, and with one or both sides replaced the paper's ablations.
     encoder: Literal["tpr", "lstm"] = "tpr"
     decoder: Literal["tpr", "lstm"] = "tpr"
+    variant: str = ""
+    """A model of one's own: an entry point of the group `tpn2f.models`, or `file.py:Name`. Empty for the family."""
 
     # Encoder (section 4.2; appendix A.1 for the numbers).
     n_fillers: Size = 150

@@ -14,30 +14,12 @@ from typing import Any
 
 from tpn2f.checkpoint import read_checkpoint, read_latest
 from tpn2f.config import Config, load_config
+from tpn2f.domain import Splits
 from tpn2f.errors import DataError
-from tpn2f.evaluation import Found, evaluate_model, search_split
+from tpn2f.evaluation import GREEDY, Found, Mode, evaluate_model, search_split
 from tpn2f.metrics import Report
 from tpn2f.publish.bundle import write_half
 from tpn2f.solver import Solver
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How a row is scored: greedily or by a beam; with `tests`, the best candidate that passes so many is taken; with
-    `options`, the best whose value is an option of the question."""
-
-    width: int = 1
-    tests: int = 0
-    options: bool = False
-
-    @property
-    def suffix(self) -> str:
-        """What it adds to the name of a report."""
-        beam = f"-beam{self.width}" if self.width > 1 else ""
-        return f"{beam}{f'-tests{self.tests}' if self.tests else ''}{'-options' if self.options else ''}"
-
-
-GREEDY = Mode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +113,13 @@ def score_row(
     """
     training = training_facts(run)
     solver = Solver.load(write_half(run), data)
-    examples = list(solver.domain.examples(split))
+    splits = Splits(solver.domain)
     searches: dict[int, Found] = {}
     for mode in modes:
         if mode.width not in searches:
-            searches[mode.width] = search_split(solver, examples, mode.width, progress=progress)
+            searches[mode.width] = search_split(solver, splits.take(split), mode, progress)
         found = searches[mode.width]
-        report, _, _ = evaluate_model(
-            solver, split, row, mode.width, tests=mode.tests, found=found, options=mode.options
-        )
+        report, _, _ = evaluate_model(solver, split, row, mode, splits=splits, found=found)
         yield mode, replace(report, facts={**report.facts, "row": row, "training": training, "commit": _commit()})
 
 

@@ -1,6 +1,5 @@
 """Training that resumes bit for bit: the loop, its optimizer, several processes, hardware, and what it writes down."""
 
-from tpn2f.training.examples import read_splits
 from tpn2f.training.loop import Event, Trainer
 
-__all__ = ["Event", "Trainer", "read_splits"]
+__all__ = ["Event", "Trainer"]

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tpn2f.codec import Weighted, distinct
 from tpn2f.config import Config
-from tpn2f.domain import Domain, Example
+from tpn2f.domain import Example, Splits
 from tpn2f.errors import DataError
 
 
-def read_splits(domain: Domain, names: str) -> Iterator[Weighted]:
+def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Weighted]:
     """The examples of a split, or of several joined by a plus, one split after the other: `gsm8k+generated*0.5`.
 
-    A number behind a split is what each of its examples counts; 1 without one.
+    A number behind a split is what each of its examples counts; 1 without one. With a limit, the first so many.
     """
-    splits = [_read_part(part) for part in names.split("+")]
-    for name, _ in splits:  # all before the first is read, of which a limit may take enough
-        if name not in domain.splits:
-            raise DataError(f"{domain.name} has no split {name!r}; it has {', '.join(domain.splits)}")
-    for name, weight in splits:
-        for example in domain.examples(name):
-            yield Weighted(example, weight)
+    parts = mixture_parts(names)
+    for name in parts:  # all before the first is read, of which a limit may take enough
+        splits.check(name)
+    found: list[Weighted] = []
+    for name, weight in parts.items():
+        if not limit or len(found) < limit:
+            taken = splits.take(name, limit - len(found) if limit else 0)
+            found += [Weighted(example, weight) for example in taken]
+    return found
+
+
+def mixture_parts(names: str) -> dict[str, float]:
+    """The splits of a mixture with what an example of each counts. Raises DataError."""
+    return dict(_read_part(part) for part in names.split("+"))
 
 
 def _read_part(part: str) -> tuple[str, float]:

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,15 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
-from tpn2f.domain import Domain, Example
+from tpn2f.domain import Domain, Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
 from tpn2f.metrics import is_same
+from tpn2f.model.evaluating import evaluating
 from tpn2f.model.health import representation_health
 from tpn2f.program import Program
 from tpn2f.solver import Solver, make_model, read_setting, setting
-from tpn2f.training.examples import read_splits, spread, weigh
+from tpn2f.training.examples import read_mixture, spread, weigh
 from tpn2f.training.hardware import choose_hardware
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
@@ -85,17 +85,20 @@ class Standing:
 class Trainer:
     """One training run in one directory. `stop` may be set from a signal handler: the run then saves and ends."""
 
-    def __init__(self, config: Config, domain: Domain, run: Path, processes: Processes = ALONE) -> None:
+    def __init__(
+        self, config: Config, domain: Domain, run: Path, processes: Processes = ALONE, splits: Splits | None = None
+    ) -> None:
+        """`splits` are those that somebody has read already."""
         self.config, self.domain, self.folder, self.processes = config, domain, run, processes
         self.stop = False
         self.hardware = choose_hardware(config.training.device, config.training.precision)
         self.device = self.hardware.device
         if config.training.tensorboard:
             check_tensorboard()
-        parts = list(islice(read_splits(domain, config.data.train), config.data.limit or None))
+        splits = splits or Splits(domain)
+        parts = read_mixture(splits, config.data.train, config.data.limit)
         examples = [example for example, _ in parts]
-        dev = [example for example, _ in read_splits(domain, config.data.dev)]
-        self.dev = spread(dev, config.training.evaluate_examples)
+        self.dev = spread(splits.take(config.data.dev), config.training.evaluate_examples)
         if not examples or not self.dev:
             raise DataError(
                 f"{domain.name}: the split {config.data.train if not examples else config.data.dev} is empty"
@@ -280,10 +283,10 @@ class Trainer:
         """Of some dev examples that this codec can spell."""
         widest = self.codec.n_positions
         examples = [e for e in self.dev if all(len(step.arguments) <= widest for step in e.program)][:HEALTH_EXAMPLES]
-        self.model.eval()
-        health = representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4]) if examples else {}
-        self.model.train()
-        return health
+        if not examples:
+            return {}
+        with evaluating(self.model):
+            return representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4])
 
     def _put(self, weights: Sequence[Tensor]) -> None:
         with torch.no_grad():

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tpn2f.checkpoint import locked
 from tpn2f.config import Config, change_config, config_difference, make_config, what_is_learned, write_config
-from tpn2f.domain import Domain
+from tpn2f.domain import Domain, Splits
 from tpn2f.errors import CheckpointError, ConfigError, DataError, N2FError
 from tpn2f.evaluation import digest
-from tpn2f.training import Event, Trainer, read_splits
+from tpn2f.training import Event, Trainer
+from tpn2f.training.examples import mixture_parts
 from tpn2f.training.hardware import choose_hardware
 from tpn2f.training.tensorboard import check_tensorboard
 from tpn2f.tuning.database import make_pruner, open_study, reaching, storage_name, suggest
@@ -81,6 +82,7 @@ class Tuner:
     ) -> None:
         """`storage`: a database URL; RUN/study.db without one. `startup`: trials before anything is pruned."""
         self.config, self.space, self.domain, self.folder = config, tuple(space), domain, run
+        self.splits = Splits(domain)
         self.stop = False
         self._check()
         run.mkdir(parents=True, exist_ok=True)
@@ -126,8 +128,8 @@ class Tuner:
         choose_hardware(self.config.training.device, self.config.training.precision)
         if self.config.training.tensorboard:
             check_tensorboard()
-        for name in (*self.config.data.train.split("+"), self.config.data.dev):
-            if not any(True for _ in read_splits(self.domain, name)):
+        for name in (*mixture_parts(self.config.data.train), self.config.data.dev):
+            if not self.splits.take(name, 1):
                 raise DataError(f"{self.domain.name}: the split {name} is empty")
 
     def _read_place(self, study: str, storage: str) -> str | None:
@@ -223,7 +225,7 @@ class Tuner:
         text = ""
         try:
             config = change_config(self.config, settings, f"trial {trial.number}")
-            trainer = Trainer(config, self.domain, self.trial_folder(trial.number))
+            trainer = Trainer(config, self.domain, self.trial_folder(trial.number), splits=self.splits)
             self._agree("dev_sha256", digest(trainer.dev))
             note = trainer.resume()
             yield TrialEvent("begun", trial.number, settings, text=note or "")

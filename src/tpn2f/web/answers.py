@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tpn2f.domain import Problem
+from tpn2f.domain import Problem, Reading, ReadsWithInputs
 from tpn2f.errors import DataError, ProgramSyntaxError
 from tpn2f.explain import explain_question
 from tpn2f.program import Program, write_tree
 from tpn2f.search import Candidate as Found
-from tpn2f.solution import Solution
+from tpn2f.solution import Question, Solution
 from tpn2f.solver import Solver
 from tpn2f.web.messages import Choice, Explained, InputField, RankedProgram, Solved, Tuple, Word, WorkedStep
 from tpn2f.wording import clean, format_sum, format_value
@@ -24,61 +24,50 @@ MAX_ELEMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Asked:
     """A question that was read, and is ready to be decoded with others."""
 
     text: str
-    problem: Problem
-    """With types where the question only introduces an argument: what the model sees."""
-    values: Mapping[str, object]
-    """What the person gave for these arguments."""
+    reading: Reading
     width: int
 
     @property
-    def valued(self) -> Problem:
-        """The problem as the executor needs it."""
-        return replace(self.problem, bindings={**self.problem.bindings, **self.values})
+    def problem(self) -> Problem:
+        return self.reading.problem
 
 
-def read_question(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Reading:
+def read_asked(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Asked:
     """Raises DataError for what cannot be asked."""
-    text = clean(text)
-    if hasattr(solver.domain, "read_with"):
-        # A domain whose texts speak of the values, as of the columns of a table, needs them to read.
-        problem, values = solver.domain.read_with(text, values), {}  # type: ignore[attr-defined]
-    else:
-        problem = solver.domain.read(text)
-    if len(problem.words) > max_words:
-        raise DataError(f"the question has {len(problem.words):,} words; at most {max_words:,} are read")
-    for name in values:
-        if name not in problem.bindings:
-            there = ", ".join(problem.bindings) or "none"
+    asked = Asked(clean(text), solver.read(Question(text, values)), width)
+    if len(asked.problem.words) > max_words:
+        raise DataError(f"the question has {len(asked.problem.words):,} words; at most {max_words:,} are read")
+    for name in asked.reading.values:
+        if name not in asked.problem.bindings:
+            there = ", ".join(asked.problem.bindings) or "none"
             raise DataError(f"values: the question has no argument {name[:20]!r} (it has {there})")
-    if hasattr(solver.domain, "check_values"):
-        solver.domain.check_values(problem, values)  # type: ignore[attr-defined]
-    return Reading(text, problem, dict(values), width)
+    return asked
 
 
-def solve_together(solver: Solver, name: str, readings: Sequence[Reading]) -> list[Solved]:
-    """The messages for some readings; those of the same width are decoded in one batch."""
+def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> list[Solved]:
+    """The messages for some questions; those of the same width are decoded in one batch."""
     solved: dict[int, Solved] = {}
-    for width in dict.fromkeys(reading.width for reading in readings):
-        places = [place for place, reading in enumerate(readings) if reading.width == width]
-        found = solver.predict([readings[place].problem for place in places], width)
-        solved.update((place, _solved(solver, name, readings[place], ranked)) for place, ranked in zip(places, found))
-    return [solved[place] for place in range(len(readings))]
+    for width in dict.fromkeys(asked.width for asked in questions):
+        places = [place for place, asked in enumerate(questions) if asked.width == width]
+        found = solver.predict([questions[place].problem for place in places], width)
+        solved.update((place, _solved(solver, name, questions[place], ranked)) for place, ranked in zip(places, found))
+    return [solved[place] for place in range(len(questions))]
 
 
-def _solved(solver: Solver, name: str, reading: Reading, found: Sequence[Found]) -> Solved:
-    solutions = [solver.work(reading.valued, [candidate]) for candidate in found]
+def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
+    solutions = [solver.work(asked.reading.valued, [candidate]) for candidate in found]
     candidates = [_candidate(solution) for solution in solutions]
-    words, rest = spell(reading.text, reading.problem, solver.codec.words)
+    words, rest = spell(asked.text, asked.problem, solver.codec.words)
     return Solved(
         model=name,
         domain=solver.domain.name,
         words=words,
         rest=rest,
-        inputs=_inputs(solver, reading),
+        inputs=_inputs(solver, asked.reading),
         unknown=list(dict.fromkeys(word.text for word in words if not word.known)),
         notes=list(solutions[0].notes),
         calibrated=solutions[0].calibrated,
@@ -88,13 +77,13 @@ def _solved(solver: Solver, name: str, reading: Reading, found: Sequence[Found])
     )
 
 
-def explain(solver: Solver, name: str, reading: Reading, program: str | None = None) -> Explained:
+def explain(solver: Solver, name: str, asked: Asked, program: str | None = None) -> Explained:
     """The message about the inside of a question. Raises DataError or ProgramSyntaxError for a bad program."""
     given = Program.parse(program) if program is not None else None
     if given is not None and not given.tuples:
         raise DataError("the program is empty")
-    seen = explain_question(solver, reading.problem, reading.width, given)
-    words, rest = spell(reading.text, reading.problem, solver.codec.words)
+    seen = explain_question(solver, asked.problem, asked.width, given)
+    words, rest = spell(asked.text, asked.problem, solver.codec.words)
     return Explained(
         model=name,
         words=words,
@@ -175,7 +164,7 @@ def _inputs(solver: Solver, reading: Reading) -> list[InputField]:
     inputs = []
     for name, value in reading.problem.bindings.items():
         # A freshly read question has text in place of a value only where it names a type.
-        needed = isinstance(value, str) and not hasattr(solver.domain, "read_with")
+        needed = isinstance(value, str) and not isinstance(solver.domain, ReadsWithInputs)
         given = reading.values.get(name, None if needed else value)
         kind = str(value) if needed else kinds.get(name, "")
         shown = None if given is None and name not in reading.values else _shorten(format_value(given))

@@ -22,9 +22,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
+from tpn2f.domain import HasSteps
 from tpn2f.errors import DataError, N2FError
 from tpn2f.solver import Solver
-from tpn2f.web.answers import Reading, explain, read_question, solve_together
+from tpn2f.web.answers import Asked, explain, read_asked, solve_together
 from tpn2f.web.batching import Batcher
 from tpn2f.web.limits import Guard, ServerLimits
 from tpn2f.web.messages import (
@@ -72,7 +73,7 @@ class Hosted:
 
     def __init__(self, name: str, solver: Solver, worker: ThreadPoolExecutor, limits: ServerLimits) -> None:
         self.name, self.solver = name, solver
-        self.batcher: Batcher[Reading, Solved] = Batcher(
+        self.batcher: Batcher[Asked, Solved] = Batcher(
             partial(solve_together, solver, name), worker, limits.batch, limits.gather
         )
         self._map: asyncio.Task[RelationMapMessage] | None = None
@@ -93,9 +94,10 @@ class Hosted:
             encoder=config.encoder,
             decoder=config.decoder,
             parameters=sum(parameter.numel() for parameter in self.solver.model.parameters()),
-            words=len(codec.words),
-            relations=len(codec.relations),
-            worked=hasattr(self.solver.domain, "steps"),
+            # Iterating leaves out the specials, which are no words of anybody.
+            words=len(list(codec.words)),
+            relations=len(list(codec.relations)),
+            worked=isinstance(self.solver.domain, HasSteps),
             examples=shelf.questions if shelf else [],
         )
 
@@ -135,9 +137,9 @@ def make_app(
 def _add_questions(
     app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoolExecutor, limits: ServerLimits
 ) -> None:
-    def read(model: Hosted, ask: Ask) -> Reading:
+    def read(model: Hosted, ask: Ask) -> Asked:
         try:
-            return read_question(model.solver, ask.question, ask.values, ask.beam, limits.words)
+            return read_asked(model.solver, ask.question, ask.values, ask.beam, limits.words)
         except N2FError as error:
             raise HTTPException(422, str(error)) from error
 
@@ -154,10 +156,10 @@ def _add_questions(
         """The fillers and roles of a question's words, and where each tuple of the program looks."""
         started = time.perf_counter()
         model = _find(hosted, look.model)
-        reading = read(model, look)
+        asked = read(model, look)
         loop = asyncio.get_running_loop()
         try:
-            work = loop.run_in_executor(worker, explain, model.solver, model.name, reading, look.program)
+            work = loop.run_in_executor(worker, explain, model.solver, model.name, asked, look.program)
             seen = await _within(limits.seconds, work)
         except N2FError as error:
             raise HTTPException(422, str(error)) from error

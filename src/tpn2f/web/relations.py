@@ -5,6 +5,7 @@ A bundled model brings its map along, because who installs it has no data.
 
 from __future__ import annotations
 
+from tpn2f.domain import split_roles
 from tpn2f.errors import DataError
 from tpn2f.explain.relations import relation_vectors
 from tpn2f.solver import Solver
@@ -26,9 +27,10 @@ def find_map(solver: Solver, name: str) -> RelationMapMessage:
 def draw_map(solver: Solver, name: str) -> RelationMapMessage:
     """Raises DataError where there is nothing to draw: no tuples in the decoder, or no data to average over."""
     # Test examples are for one final scoring and never looked at.
-    split = next((split for split in ("dev", "train") if split in solver.domain.splits), None)
+    roles = split_roles(solver.domain)
+    split = next((split for split in (roles.select, roles.learn) if split in solver.domain.splits), None)
     if split is None:
-        raise DataError(f"{solver.domain.name} has neither a split dev nor train")
+        raise DataError(f"{solver.domain.name} has neither a split {roles.select} nor {roles.learn}")
     seen = relation_vectors(solver, split, EXAMPLES)
     clusters = [
         {str(clustering.k): clustering.labels[place] for clustering in seen.clusterings}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpn2f.domain import ANY, Example, Problem, Signature, cache_folder, data_folder
+from tpn2f.domain import ANY, Example, Problem, Roles, Signature, cache_folder, data_folder
 from tpn2f.domains.algolisp.reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp.decoding.masks import LispTyping
 from tpn2f.domains.lisp.language import Compiled, compile_tree
@@ -135,6 +135,14 @@ class AlgoLisp:
         """Where a split may be. What is generated is no part of the data: its usual place is the cache."""
         folder = data_folder("algolisp", self._data)
         return list(dict.fromkeys([folder, cache_folder() / "algolisp"])) if split == "generated" else [folder]
+
+    def roles(self) -> Roles:
+        """Without its training file, a part of dev is learned from and another part selects."""
+        try:
+            self._file("train")
+        except DataError:
+            return Roles("dev-train", "dev-valid")
+        return Roles()
 
     def generate(
         self,

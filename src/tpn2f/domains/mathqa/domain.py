@@ -13,14 +13,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tpn2f.domain import Example, Problem, Signature, Step, data_folder, run_steps
+from tpn2f.domain import Chosen, Example, Problem, Signature, Step, data_folder, run_steps
 from tpn2f.domains.mathqa.operations import OPERATIONS, RELATIONS
 from tpn2f.domains.mathqa.options import LETTERS, Options, read_options, read_value
 from tpn2f.domains.mathqa.published import published_credit
 from tpn2f.domains.mathqa.words import NOTATION, describe
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.program import Program, RelationalTuple
-from tpn2f.wording import Chosen
 
 FIELDS = ("Problem", "options", "correct", "linear_formula")
 MAX_CHARACTERS = 100_000
@@ -56,6 +55,8 @@ class MathQA:
     relations: Mapping[str, Signature] = RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(_VALUES, "number")
     notation: Mapping[str, str] = NOTATION
+    option_margin = 3.0
+    """Chosen on dev."""
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
@@ -91,7 +92,7 @@ class MathQA:
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step; every result is a finite number."""
-        return run_steps(program, _CHECKED, {**_VALUES, **_numbers(problem.bindings)})
+        return run_steps(program, _CHECKED, _numbers(problem.bindings), _VALUES)
 
     def execute(self, program: Program, problem: Problem) -> float:
         return self.steps(program, problem)[-1].result  # type: ignore[return-value]

@@ -1,0 +1,246 @@
+"""What a domain may offer beyond the contract, one protocol per offer: `isinstance(domain, HasSteps)` asks for it.
+
+Nothing else in the package looks whether a domain has a member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from tpn2f.domain.protocol import Example, Problem, Step
+from tpn2f.program import Program, RelationalTuple
+
+
+@runtime_checkable
+class HasSteps(Protocol):
+    """Programs run tuple by tuple, and every step can be shown."""
+
+    def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]: ...
+
+
+@runtime_checkable
+class HasNotation(Protocol):
+    """Relations have a sign that people know: {"add": "+"}."""
+
+    notation: Mapping[str, str]
+
+
+@runtime_checkable
+class DescribesSteps(Protocol):
+    """What a tuple does can be said in words."""
+
+    def describe(self, step: RelationalTuple) -> str: ...
+
+
+@runtime_checkable
+class HasDoc(Protocol):
+    """The language is described in a sentence."""
+
+    doc: str
+
+
+@runtime_checkable
+class HasMentions(Protocol):
+    """Texts mention values of several kinds; each mention has a `prefix`, a `kind` and a `doc`."""
+
+    mentions: Sequence[Any]
+
+
+@runtime_checkable
+class HasInputs(Protocol):
+    """Values are given beside the text, by name; each has a `kind` and a `doc`."""
+
+    inputs: Mapping[str, Any]
+
+
+@runtime_checkable
+class ReadsWithInputs(Protocol):
+    """Texts speak of the values given beside them, as of the columns of a table, and are read together with them."""
+
+    def read_with(self, text: str, inputs: Mapping[str, object]) -> Problem: ...
+
+
+@runtime_checkable
+class ChecksValues(Protocol):
+    """Texts say what the values given beside them must be; others raise DataError."""
+
+    def check_values(self, problem: Problem, values: Mapping[str, object]) -> None: ...
+
+
+class Chosen(NamedTuple):
+    """The option that fits a value best."""
+
+    label: str
+    text: str
+    exact: bool
+    """Whether the option is the value but for rounding, not just the nearest one."""
+
+    def __str__(self) -> str:
+        return f"{self.label} ) {self.text}"
+
+
+@runtime_checkable
+class HasOptions(Protocol):
+    """Questions have answers to choose from."""
+
+    option_margin: float
+    """How much log-probability a program may cost more than the best one, if its value is an option."""
+
+    def options(self, example: Example) -> Sequence[str]:
+        """The options of an example, without the right one."""
+        ...
+
+    def choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
+        """The option nearest to a value, if there is one. Raises DataError for options that cannot be read."""
+        ...
+
+
+@runtime_checkable
+class HasTests(Protocol):
+    """Examples have tests, of which a user may know some."""
+
+    def split_tests(self, example: Example, count: int) -> tuple[Example, Example]:
+        """The example with its first tests, and with the others. Raises DataError where there are too few."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What may come next in a program that is being written: relations or the end, or else arguments.
+
+    Masks are remembered by the object, so the same one should be handed out again.
+    """
+
+    relations: frozenset[str] = frozenset()
+    arguments: frozenset[str] = frozenset()
+    """Words; references are told apart, because they differ from program to program."""
+    ends: bool = False
+    """Whether the program may end here."""
+
+    @property
+    def begin(self) -> bool:
+        """Whether a tuple would begin here."""
+        return self.ends or bool(self.relations)
+
+
+@runtime_checkable
+class Typing(Protocol):
+    """The type system of a language whose relations have no fixed types, for one vocabulary: what masks come from then.
+
+    It answers for half-written programs, which are its own business; None is one that can become nothing any more.
+    """
+
+    def start(self, problem: Problem, longest: int | None = None) -> Any:
+        """The empty program, to become one of at most so many tuples."""
+        ...
+
+    def choices(self, partial: Any) -> Choices:
+        """The words that may come next; something always may."""
+        ...
+
+    def references(self, partial: Any) -> tuple[int, ...]:
+        """The tuples whose values may come next as arguments."""
+        ...
+
+    def begins(self, partial: Any) -> bool:
+        """Whether a tuple would begin here, or the program end: `choices(partial).begin`, without all choices."""
+        ...
+
+    def allows(self, partial: Any, word: str | None, ahead: bool = True) -> bool:
+        """Whether a relation, an argument or, for None, the end is among what may come next, without all of it.
+
+        Without looking `ahead` a word that fits may lead into a dead end, which is much cheaper to say.
+        """
+        ...
+
+    def feed(self, partial: Any, word: str) -> Any:
+        """The program after a relation or an argument."""
+        ...
+
+
+@runtime_checkable
+class HasTyping(Protocol):
+    """Masks need more than signatures: the language has a type system of its own."""
+
+    def typing(
+        self, relations: Collection[str], arguments: Collection[str], n_positions: int, longest: int
+    ) -> Typing: ...
+
+
+@runtime_checkable
+class JudgesTypes(Protocol):
+    """Well-typed programs can be told from others, and scoring counts them."""
+
+    def is_well_typed(self, program: Program, problem: Problem) -> bool: ...
+
+
+@runtime_checkable
+class HasRelationClasses(Protocol):
+    """Relations are about something: {"add": "arithmetic"}."""
+
+    relation_classes: Mapping[str, str]
+
+
+@runtime_checkable
+class ListsSkipped(Protocol):
+    """Records that cannot be read are left out and listed: a line per record, by split, once the split was read."""
+
+    skipped: Mapping[str, Sequence[str]]
+
+
+@runtime_checkable
+class HasDoubts(Protocol):
+    """The makers of the data marked records as doubtful: the reason and the ids."""
+
+    def doubts(self, split: str) -> dict[str, list[str]]: ...
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """New training records can be made from the training part; the dict says what they are like."""
+
+    def generate(
+        self,
+        records: int,
+        seed: int = 0,
+        output: Path | None = None,
+        grammar: Path | None = None,
+        progress: Callable[[str, int, int], None] = ...,
+    ) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What the splits of a domain are for. Splits that are read one after the other are joined by a plus."""
+
+    learn: str = "train"
+    """What a model learns from: `train`, or `gsm8k+aggregate+mathqa`."""
+    select: str = "dev"
+    """What settings and weights are selected by."""
+    tests: tuple[str, ...] = ("test",)
+    """What the finished model is scored on; nothing is learned, selected or calibrated there."""
+
+
+@runtime_checkable
+class HasRoles(Protocol):
+    """Its splits are for something else than their names say by default, or it depends on the data that is there."""
+
+    def roles(self) -> Roles: ...
+
+
+def notation_of(domain: object) -> Mapping[str, str]:
+    """The signs of a domain's relations, empty where it has none."""
+    return domain.notation if isinstance(domain, HasNotation) else {}
+
+
+def skipped_of(domain: object) -> Mapping[str, Sequence[str]]:
+    """The records that a domain left out so far, by split."""
+    return domain.skipped if isinstance(domain, ListsSkipped) else {}
+
+
+def inputs_of(domain: object) -> Mapping[str, Any]:
+    """The values that are given beside a domain's texts."""
+    return domain.inputs if isinstance(domain, HasInputs) else {}

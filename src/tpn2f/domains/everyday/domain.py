@@ -1,0 +1,212 @@
+"""The domain `everyday`: word problems of many sources in one reading, one language and one way of scoring.
+
+Splits are named by their source, so that each can be scored and mixed by itself: `gsm8k+socratic+aggregate` is a
+training set. `train` and `dev` are the usual mixtures. Splits for training hold clear programs only (grade A) and no
+near duplicates of what is for judging; splits for judging hold every record, also where no program is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from tpn2f.domain import Example, Problem, Signature, Step, data_folder
+from tpn2f.domains.everyday import language
+from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
+from tpn2f.domains.everyday.programs import canonical
+from tpn2f.domains.everyday.reading import read
+from tpn2f.domains.everyday.records import UNKNOWN, Record
+from tpn2f.domains.everyday.sources import TRAINING, source
+from tpn2f.domains.mathqa.domain import MathQA
+from tpn2f.domains.mathqa.options import Options
+from tpn2f.domains.mathqa.words import NOTATION, describe
+from tpn2f.errors import DataError, ExecutionError
+from tpn2f.program import Program, RelationalTuple
+from tpn2f.wording import Chosen
+
+DEV = ("mawps-valid", "gsm8k-dev", "mathqa-dev")
+TEST = ("svamp", "mawps-test", "gsm8k-test", "mathqa-test", "mathqa-challenge")
+GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
+GENERATED_COUNT: Mapping[str, int] = {"train": 20_000, "dev": 1_000, "test": 1_000}
+SEED = 1
+DEV_OF_MATHQA = 300
+"""How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
+MANY_STEPS = 5
+TOLERANCE = 0.005
+"""How far a value may be from the answer, as a share of it."""
+
+_loaded: dict[tuple[str, Path | str | None], list[Record]] = {}
+
+
+class Everyday:
+    """The domain; `data` is the folder of the sources, beside which or in which MathQA's stands."""
+
+    name = "everyday"
+    splits = ("train", "dev", *TRAINING, *GENERATED, *DEV, *TEST)
+    relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
+    constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
+    notation: Mapping[str, str] = NOTATION
+
+    def __init__(self, data: Path | str | None = None) -> None:
+        self.data = data
+        self.skipped: dict[str, list[str]] = {}
+        """Split -> one line for every record that was left out, with the reason; filled as a split is read."""
+
+    def examples(self, split: str) -> Iterator[Example]:
+        """The examples of a split. What is left out of training is listed in `skipped`."""
+        if split not in self.splits:
+            raise DataError(f"everyday has no split {split!r}; it has {', '.join(self.splits)}")
+        if split in ("train", "dev"):
+            return self._mixture(split)
+        if split in GENERATED:
+            return self._generated(split)
+        if split not in TRAINING:
+            return (item.example for item in self._records(split))
+        return self._clear(split)
+
+    def _clear(self, split: str) -> Iterator[Example]:
+        skipped: list[str] = []
+        self.skipped.setdefault(split, skipped)
+        for item in self._records(split):
+            reason = left_out(item)
+            if not reason:
+                yield item.example
+                continue
+            skipped.append(f"{item.example.id}: {reason}")
+            # A later reading that stops half-way does not forget what an earlier one left out.
+            if len(skipped) > len(self.skipped[split]):
+                self.skipped[split] = skipped
+
+    def _mixture(self, split: str) -> Iterator[Example]:
+        for name in TRAINING if split == "train" else DEV:
+            limit = DEV_OF_MATHQA if name == "mathqa-dev" else None
+            for example in islice(self.examples(name), limit):
+                yield replace(example, id=f"{split}:{example.id}")
+
+    def _generated(self, split: str) -> Iterator[Example]:
+        # Templates are read only when they are asked for.
+        from tpn2f.domains.everyday.generation import generate
+
+        part = GENERATED[split]
+        for index, example in enumerate(generate(SEED, GENERATED_COUNT[part], part)):
+            # Its own id says what is new in it, `test:phrasing:shopping/change`, and many examples share it.
+            told = example.id.removeprefix(f"{part}:")
+            yield replace(example, program=canonical(example.program), id=f"{split}:{index}:{told}")
+
+    def records(self, split: str) -> list[Record]:
+        """All records of a source, with their grades."""
+        return list(self._records(split))
+
+    def _records(self, split: str) -> Iterator[Record]:
+        """Converted one after the other; remembered in this process, and kept in the cache folder, once all are."""
+        key = split, self.data
+        if key not in _loaded:
+            everyday = data_folder(self.name, self.data)
+            records: list[Record] = []
+            for item in source(split, everyday, lambda: self._mathqa_folder(everyday)):
+                records.append(item)
+                yield item
+            _loaded[key] = records
+        else:
+            yield from _loaded[key]
+
+    def _mathqa_folder(self, everyday: Path) -> Path:
+        for beside in (everyday / "mathqa", everyday.parent / "mathqa"):
+            if beside.is_dir():
+                return beside
+        return data_folder("mathqa", self.data)
+
+    def grades(self, split: str) -> dict[str, int]:
+        """How many records of a source have each grade, best first."""
+        counts = Counter(item.grade for item in self.records(split))
+        return {grade: counts[grade] for grade in sorted(counts)}
+
+    def doubts(self, split: str) -> dict[str, list[str]]:
+        """What is doubtful about a source: the reason of every grade below A, to the ids that have it."""
+        found: dict[str, list[str]] = {}
+        if split not in ("train", "dev", *GENERATED):
+            for item in self.records(split):
+                if item.grade != "A":
+                    found.setdefault(f"{item.grade}: {item.reason}", []).append(item.example.id)
+        return found
+
+    def names(self, problem: Problem) -> Mapping[str, str]:
+        return dict.fromkeys(problem.bindings, "number")
+
+    def read(self, text: str) -> Problem:
+        problem = read(text).problem
+        if not problem.words:
+            raise DataError("the question is empty")
+        return problem
+
+    def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
+        """The program worked step by step; every result is a finite number."""
+        return language.steps(program, problem)
+
+    def execute(self, program: Program, problem: Problem) -> float:
+        return language.execute(program, problem)
+
+    def describe(self, step: RelationalTuple) -> str:
+        return f"round {describe(step).split(' of ', 1)[1]} up" if step.relation == "ceil" else describe(step)
+
+    def choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
+        """The option nearest to a value, as MathQA has it. Raises DataError."""
+        return MathQA().choose(value, options)
+
+    def options(self, example: Example) -> Sequence[str]:
+        """The options of a question as a reader sees them; most sources have none."""
+        return example.answer.texts if isinstance(example.answer, Options) else ()
+
+    def is_solved(self, program: Program, example: Example) -> bool:
+        """Whether the program gives the answer, or for a question with options, the nearest one is right."""
+        return self.credits(program, example)["solved"] == 1.0
+
+    def credits(self, program: Program, example: Example) -> Mapping[str, float]:
+        """`answer`: within 0.5 % of the answer, or of the gold option's number. `solved`: the nearest option is the
+        gold one; where there are no options, the same as `answer`."""
+        try:
+            amount = self.execute(program, example.problem)
+        except ExecutionError:
+            return {"answer": 0.0, "solved": 0.0}
+        if not isinstance(example.answer, Options):
+            credit = float(is_near(amount, example.answer))
+            return {"answer": credit, "solved": credit}
+        near = float(is_near(amount, example.answer.gold))
+        return {"answer": near, "solved": float(example.answer.nearest(amount) == example.answer.correct)}
+
+    def diagnose(self, example: Example) -> str | None:
+        if self.is_solved(example.program, example):
+            return None
+        if example.program == UNKNOWN:
+            return "no program is known"
+        if isinstance(example.answer, Options):
+            return "the program misses its own option"
+        return "the program gives another number than the answer"
+
+    def subsets(self, example: Example) -> tuple[str, ...]:
+        """By the number of steps, and for generated examples by what was not in training: a phrasing, or a kind."""
+        if example.program == UNKNOWN:
+            return ("no program",)
+        count = len(example.program)
+        size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
+        for part in ("phrasing", "kind"):
+            if f":{part}:" in example.id and not example.id.startswith("generated:"):
+                return size, f"unseen {part}"
+        return (size,)
+
+
+def left_out(item: Record) -> str:
+    """Why a record is not for training; nothing if it is."""
+    if item.grade != "A":
+        return f"grade {item.grade}: {item.reason}"
+    return f"nearly repeats {item.near}" if item.near else ""
+
+
+def is_near(amount: float, answer: object) -> bool:
+    """Whether a value is the answer, within 0.5 %."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        return False
+    return abs(amount - answer) <= max(TOLERANCE * abs(answer), 1e-9)

@@ -1,0 +1,243 @@
+"""The rows of the tables: the paper's, ours from the reports in `results/`, and plain names for them.
+
+Which page has which table is decided in `tables.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tpn2f.errors import DataError
+
+# Table 1 and 2 of the paper, for comparison. Execution is by the published scorer.
+PAPER = {
+    "mathqa": (
+        ("SEQ2PROG-orig (paper)", 59.4, 51.9),
+        ("SEQ2PROG-best (paper)", 66.97, 54.0),
+        ("LSTM2TP (paper)", 68.21, 54.61),
+        ("TP2LSTM (paper)", 68.84, 54.61),
+        ("TP-N2F (paper)", 71.89, 55.95),
+    ),
+    "algolisp": (
+        ("Seq2Tree (paper)", 61.0, None, None, None, None, None),
+        ("LSTM2LSTM+atten (paper)", 67.54, 70.89, 75.12, 76.83, 78.86, 75.42),
+        ("TP2LSTM (paper)", 72.28, 77.62, 79.92, 77.67, 80.51, 76.75),
+        ("LSTM2TP (paper)", 75.31, 79.26, 83.05, 84.44, 86.13, 83.43),
+        ("SAPSpre-VH-Att-256 (paper)", 83.80, 87.45, None, 92.98, 94.15, None),
+        ("TP-N2F (paper)", 84.02, 88.01, 93.06, 93.48, 94.64, 92.78),
+    ),
+}
+
+
+def load_result(folder: Path, name: str) -> dict[str, Any]:
+    """A file of `results/`. Raises DataError where it is missing or damaged."""
+    path = folder / name
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"the table needs {path}: {error}") from error
+
+
+def markdown(rows: list[list[str]]) -> str:
+    """A table whose first row is its head; numbers are flush right."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|---" + "|---:" * (len(rows[0]) - 1) + "|")
+    return "\n".join(lines)
+
+
+def _percent(estimate: Mapping[str, float]) -> str:
+    low, high = 100 * estimate["low"], 100 * estimate["high"]
+    return f"{100 * estimate['value']:.2f} ({low:.1f}-{high:.1f})"
+
+
+def _reports(folder: Path, prefix: str) -> list[dict[str, Any]]:
+    """The reports of one data set and split, worst strict accuracy first."""
+    reports = [load_result(folder, path.name) for path in sorted(folder.glob(f"{prefix}-*.json"))]
+    if not reports:
+        raise DataError(f"{folder} has no {prefix}-*.json")
+    return sorted(reports, key=lambda report: report["groups"][0]["metrics"]["strict"]["value"])
+
+
+def metric_cell(report: Mapping[str, Any], group: str, metric: str, interval: bool = True) -> str:
+    """A metric of a group in percent, with its interval; empty where the report does not have it."""
+    for part in report["groups"]:
+        if part["name"] == group and metric in part["metrics"]:
+            found = part["metrics"][metric]
+            return _percent(found) if interval else f"{100 * found['value']:.1f}"
+    return ""
+
+
+UNSEEN = "template unseen in train and dev"
+
+# The few rows that README and the first page of results show: the paper's best and what a reader compares it with.
+SHORT = {
+    "mathqa": (
+        "mathqa (greedy)",
+        "mathqa (beam 5)",
+        "mathqa (beam 5, options shown)",
+        "retrieval",
+        "gold",
+    ),
+    "algolisp": (
+        "retrieval",
+        "algolisp (greedy)",
+        "algolisp-generated (greedy)",
+        "algolisp-generated (beam 10, 3 tests shown)",
+        "gold",
+    ),
+}
+# The four systems of the paper with an equal budget of ours, in the paper's order.
+SYSTEMS = {
+    "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-24"),
+    "algolisp": ("algolisp-lstm2lstm", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp"),
+}
+# The systems without weights, in words.
+PLAIN = {
+    "gold": "the data set's own programs",
+    "retrieval": "retrieval: the program of the nearest training problem",
+    "empty": "no program at all",
+}
+SIDES = {
+    ("tpr", "tpr"): "TP-N2F",
+    ("lstm", "tpr"): "LSTM2TP",
+    ("tpr", "lstm"): "TP2LSTM",
+    ("lstm", "lstm"): "LSTM2LSTM",
+}
+
+
+def _label(report: Mapping[str, Any]) -> str:
+    """A row's name in words: the system, its budget, its search, and the preset that trains it."""
+    facts = report["facts"]
+    training = facts.get("training")
+    if not training:
+        name = str(facts["system"])
+        return PLAIN.get(name, name)
+    config = training["config"]
+    model = config["model"]
+    side = model.get("variant") or SIDES[model["encoder"], model["decoder"]]
+    grounded = "grounded " if model.get("grounded") else ""
+    asked = config["training"]["epochs"]
+    epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
+    return f"our {grounded}{side}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
+
+
+def _figure(figure: float | None, interval: bool) -> str:
+    """A number of the paper, which gives no intervals."""
+    return "" if figure is None else f"{figure:.{2 if interval else 1}f}"
+
+
+def _choose(reports: list[dict[str, Any]], systems: Sequence[str]) -> list[dict[str, Any]]:
+    """The reports of the named systems that are there, in the order of the names."""
+    found = {report["facts"]["system"]: report for report in reports}
+    return [found[name] for name in systems if name in found]
+
+
+def _mathqa_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any, ...]], interval: bool) -> str:
+    rows = [["MathQA test", "strict", "strict, unseen templates", "by value", "nearest option", "published scorer"]]
+    for name, operations, execution in paper:
+        rows.append([name, _figure(operations, interval), "", "", "", _figure(execution, interval)])
+    for report in reports:
+        cells = [metric_cell(report, "all", metric, interval) for metric in ("value", "nearest_option", "published")]
+        unseen = metric_cell(report, UNSEEN, "strict", interval)
+        rows.append([_label(report), metric_cell(report, "all", "strict", interval), unseen, *cells])
+    return markdown(rows)
+
+
+def mathqa_table(folder: Path) -> str:
+    """Table 1 of the paper and every row of ours."""
+    return _mathqa_rows(_reports(folder, "mathqa-test"), PAPER["mathqa"], interval=True)
+
+
+def mathqa_short(folder: Path) -> str:
+    """Six rows of Table 1."""
+    return _mathqa_rows(_choose(_reports(folder, "mathqa-test"), SHORT["mathqa"]), PAPER["mathqa"][-1:], interval=False)
+
+
+def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable[[Path], str]:
+    """The paper's four systems, each with the same budget of ours; `metrics` are columns by name."""
+
+    def table(folder: Path) -> str:
+        reports = _reports(folder, f"{task}-test")
+        rows = [["our systems, equal budgets", *metrics.values(), f"strict, {group}"]]
+        for report in _choose(reports, [f"{row} (greedy)" for row in SYSTEMS[task]]):
+            cells = [metric_cell(report, "all", metric, interval=False) for metric in metrics]
+            rows.append([_label(report), *cells, metric_cell(report, group, "strict", interval=False)])
+        return markdown(rows) if len(rows) > 1 else "No row is trained yet."
+
+    return table
+
+
+def training_table(prefix: str) -> Callable[[Path], str]:
+    """What every trained row of a data set has cost, worst first."""
+
+    def table(folder: Path) -> str:
+        rows = [["trained row", "weights", "epochs", "best epoch", "hours (wall, shared)", "strict on dev, greedy"]]
+        for report in _reports(folder, prefix):
+            facts = report["facts"].get("training")
+            if facts and report["facts"]["mode"] == "greedy":
+                epochs = f"{facts['epochs']}{'' if facts['finished'] else ' (not finished)'}"
+                cells = [f"{facts['weights']:,}", epochs, str(facts["best_epoch"]), f"{facts['hours']:.2f}"]
+                rows.append([report["facts"]["row"], *cells, f"{100 * facts['best_dev']:.2f}"])
+        return markdown(rows) if len(rows) > 1 else "No row is trained yet."
+
+    return table
+
+
+def scoring_table(prefix: str) -> Callable[[Path], str]:
+    """How fast every trained row was scored, where the time went, and the longest program that it solved."""
+
+    def table(folder: Path) -> str:
+        heads = ["trained row", "examples per second", "CPU: decoding", "CPU: running and scoring", "longest solved"]
+        rows = [heads]
+        for report in _reports(folder, prefix):
+            facts = report["facts"]
+            if "training" in facts:
+                share = 100 * facts["decoding_cpu_share"]
+                solved = facts["longest_solved"]
+                longest = f"{solved['tuples']} tuples" if solved else "none"
+                cells = [f"{facts['records_a_second']:.1f}", f"{share:.0f} %", f"{100 - share:.0f} %", longest]
+                rows.append([f"{facts['row']} ({facts['mode']})", *cells])
+        return markdown(rows) if len(rows) > 1 else "No row is trained yet."
+
+    return table
+
+
+def _algolisp_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any, ...]], interval: bool) -> str:
+    rows = [["AlgoLisp test", "Acc", "50p-Acc", "M-Acc", "Acc, cleaned", "50p-Acc, cleaned", "M-Acc, cleaned"]]
+    for name, *figures in paper:
+        rows.append([name, *(_figure(figure, interval) for figure in figures)])
+    for report in reports:
+        wanted = [(group, metric) for group in ("all", "cleaned") for metric in ("acc", "acc50", "m_acc")]
+        rows.append([_label(report), *(metric_cell(report, *which, interval) for which in wanted)])
+    return markdown(rows)
+
+
+def algolisp_table(folder: Path) -> str:
+    """Table 2 of the paper and every row of ours."""
+    return _algolisp_rows(_reports(folder, "algolisp-test"), PAPER["algolisp"], interval=True)
+
+
+def algolisp_short(folder: Path) -> str:
+    """Six rows of Table 2."""
+    return _algolisp_rows(
+        _choose(_reports(folder, "algolisp-test"), SHORT["algolisp"]), PAPER["algolisp"][-1:], interval=False
+    )
+
+
+def groups_table(prefix: str) -> Callable[[Path], str]:
+    """Every group and metric of every report of a data set: by template and by length."""
+
+    def table(folder: Path) -> str:
+        pieces = []
+        for report in _reports(folder, prefix):
+            metrics = list(report["groups"][0]["metrics"])
+            rows = [[_label(report), "n", *metrics]]
+            for group in report["groups"]:
+                rows.append([group["name"], f"{group['count']:,}", *(_percent(group["metrics"][m]) for m in metrics)])
+            pieces.append(markdown(rows))
+        return "\n\n".join(pieces)
+
+    return table
