@@ -165,7 +165,9 @@ class Solver:
         """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
         asked = [reading for reading in readings if reading.program is None]
         written = iter(self.predict([reading.seen for reading in asked], width))
-        return [next(written) if reading.program is None else [Candidate(reading.program, 0.0, 0.0)] for reading in readings]
+        return [
+            next(written) if reading.program is None else [Candidate(reading.program, 0.0, 0.0)] for reading in readings
+        ]
 
     def read(self, question: Question) -> Reading:
         """A question as the model sees it, and as the executor needs it. Raises DataError or ConfigError."""

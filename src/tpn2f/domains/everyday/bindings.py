@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tpn2f.domains.everyday.constants import constant, is_explained
-from tpn2f.domains.everyday.reading import Reading
+from tpn2f.domains.everyday.reading import NumberedText
 
 BEAM = 48
 FIRST_USE = -1.0
@@ -65,7 +65,7 @@ class Use:
 class Story:
     """What the numbers of a text stand among."""
 
-    reading: Reading
+    reading: NumberedText
     words: frozenset[str]
     percents: frozenset[int]
     """Which numbers are percentages."""
@@ -76,7 +76,7 @@ class Story:
     """Beside each number the stems of the words that follow it."""
 
     @classmethod
-    def of(cls, reading: Reading) -> Story:
+    def of(cls, reading: NumberedText) -> Story:
         words = reading.words
         places = [place for place, word in enumerate(words) if _is_name(word)]
         follows = [words[place + 1] if place + 1 < len(words) else "" for place in places]
