@@ -128,9 +128,8 @@ def show_solved(console: Console, solve: Solve, question: str) -> None:
         if kind == "note":
             console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
     show_told(console, load_domain(WORDS), solution.steps)
-    sure = f"confidence {solution.confidence:.2f}{'' if solution.calibrated else ', not calibrated'}"
     found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
-    console.print(f"  {found}   ({sure})\n", soft_wrap=True)
+    console.print(f"  {found}   ({solution.certainty})\n", soft_wrap=True)
 
 
 def show_lisp(console: Console, solve: SolveWith | None = None) -> None:

@@ -121,7 +121,8 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
             if event.kind == "step":
                 progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
             elif event.kind == "dev":
-                scores = f"loss {event.loss:.3f}, dev strict {100 * event.dev:.2f} %{_best_so_far(event.best)}"
+                dev = f"dev {trainer.config.training.selection} {100 * event.dev:.2f} %"
+                scores = f"loss {event.loss:.3f}, {dev}{_best_so_far(event.best)}"
                 spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
                 console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
             elif event.kind == "finished":

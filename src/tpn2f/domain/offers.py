@@ -64,6 +64,15 @@ class ReadsWithInputs(Protocol):
 
 
 @runtime_checkable
+class ComputesDirectly(Protocol):
+    """Some texts are programs already, such as `2 + 2`: they need no model."""
+
+    def compute(self, text: str) -> tuple[Program, Problem] | None:
+        """The program that a text is; None for any other text. Raises DataError for one that has no value."""
+        ...
+
+
+@runtime_checkable
 class ChecksValues(Protocol):
     """Texts say what the values given beside them must be; others raise DataError."""
 

@@ -13,7 +13,7 @@ from tpn2f.explain import explain_question
 from tpn2f.program import Program, write_tree
 from tpn2f.search import Candidate as Found
 from tpn2f.solution import Question, Solution
-from tpn2f.solver import Solver
+from tpn2f.solver import Solver, without_model
 from tpn2f.web.messages import Choice, Explained, InputField, RankedProgram, Solved, Tuple, Word, WorkedStep
 from tpn2f.wording import clean, format_sum, format_value
 
@@ -53,13 +53,15 @@ def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> lis
     solved: dict[int, Solved] = {}
     for width in dict.fromkeys(asked.width for asked in questions):
         places = [place for place, asked in enumerate(questions) if asked.width == width]
-        found = solver.predict([questions[place].problem for place in places], width)
+        found = solver.candidates([questions[place].reading for place in places], width)
         solved.update((place, _solved(solver, name, questions[place], ranked)) for place, ranked in zip(places, found))
     return [solved[place] for place in range(len(questions))]
 
 
 def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
     solutions = [solver.work(asked.reading.valued, [candidate]) for candidate in found]
+    if asked.reading.program is not None:
+        solutions = [without_model(solution) for solution in solutions]
     candidates = [_candidate(solution) for solution in solutions]
     words, rest = spell(asked.text, asked.problem, solver.codec.words)
     return Solved(
@@ -71,6 +73,7 @@ def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> 
         unknown=list(dict.fromkeys(word.text for word in words if not word.known)),
         notes=list(solutions[0].notes),
         calibrated=solutions[0].calibrated,
+        guess=solutions[0].guess,
         alternatives=candidates[1:],
         milliseconds=0.0,
         **dict(candidates[0]),

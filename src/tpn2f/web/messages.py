@@ -130,6 +130,7 @@ class Solved(RankedProgram):
     unknown: list[str] = Field(description="Words that training did not have.")
     notes: list[str] = Field(description="What else to know before trusting the answer.")
     calibrated: bool = Field(description="Whether confidence agrees with how often the model is right on dev.")
+    guess: bool = Field(description="Whether the model is known to be wrong too often at this confidence.")
     alternatives: list[RankedProgram]
     milliseconds: float
 

@@ -212,7 +212,7 @@ function showChosen() {
   const names = missing.map((input) => input.name).join(' and ');
   failure.textContent = missing.length ? `Give ${names} a value above to run the program.` : one.error;
   find('meter').value = one.confidence;
-  find('confidence').textContent = `confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
+  find('confidence').textContent = `${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
   say(one.error ? `No answer: ${failure.textContent}` : `The answer is ${one.answer}, confidence ${percent(one.confidence)}.`);
   showSteps();
   find('lisp-part').hidden = view.model.worked || !one.tree;
