@@ -9,6 +9,7 @@ import pytest
 
 import tpn2f
 from tpn2f.domain import (
+    ComputesDirectly,
     DescribesSteps,
     Domain,
     Generates,
@@ -39,7 +40,7 @@ SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
-OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses}
+OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses, ComputesDirectly}
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,8 @@ HOSTILE += [
     "151!",
     "1/0",
     "0^-1",
-    "2+",
-    "(2+3",
 ]
-HOSTILE += ["999^999", "100 + 10%", "(-8)^0.5", "√ " * 500 + "2", "2 " * 200 + "+ 1", " " * 50_000 + "1/0"]
+HOSTILE += ["999^999", "100 + 10%", "(-8)^0.5", "√ " * 500 + "2", " " * 50_000 + "1/0"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[text[:12] for text in HOSTILE])
@@ -149,3 +147,8 @@ def test_any_signs_end(text: str) -> None:
         calculate(text)
     except DataError as error:
         assert str(error)
+
+
+@pytest.mark.parametrize("text", ["2+", "(2+3", "2 " * 200 + "+ 1", "11 : 35 : : 17 : ?", "33 1 / 3 % of 210 ?"])
+def test_signs_that_make_no_calculation_are_left_to_the_model(text: str) -> None:
+    assert calculate(text) is None

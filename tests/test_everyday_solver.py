@@ -12,6 +12,7 @@ from tpn2f.domain import Example, load_domain
 from tpn2f.errors import DataError
 from tpn2f.model import ModelConfig, build_model
 from tpn2f.program import Program
+from tpn2f.solution import GUESS
 from tpn2f.solver import COMPUTED, Solver
 from tpn2f.web.answers import read_asked, solve_together
 
@@ -29,7 +30,7 @@ def solver() -> Solver:
     codec = Codec.build(examples)
     torch.manual_seed(0)
     sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return Solver(domain, codec, build_model(SMALL, *sizes, codec.argument_of_word()).eval(), 1.0, 0.9)
+    return Solver(domain, codec, build_model(SMALL, *sizes, codec.argument_of_word()).eval(), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +66,9 @@ def test_the_page_computes_too(solver: Solver) -> None:
     assert guessed.guess and COMPUTED not in guessed.notes
 
 
-def test_below_the_threshold_an_answer_is_a_guess(solver: Solver) -> None:
+def test_an_answer_of_little_confidence_is_a_guess(solver: Solver) -> None:
     solution = solver.solve("Tom has 3 pens and 4 books. How many?")
-    assert solution.confidence < 0.9 and solution.guess and solution.to_json()["guess"]
+    assert solution.confidence < GUESS and solution.guess and solution.to_json()["guess"]
     assert "a guess" in str(solution)
-    assert not replace(solution, threshold=solution.confidence).guess
-    assert replace(solution, threshold=None).guess  # calibrated, and no confidence was ever enough
+    assert not replace(solution, confidence=GUESS).guess
     assert not replace(solution, calibrated=False).guess  # nothing is known

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from tpn2f.domain import Problem, load_domain
+from tpn2f.domain import Chosen, Problem, load_domain
 from tpn2f.program import Program, RelationalTuple
 from tpn2f.solution import Alternative, Solution
-from tpn2f.wording import Chosen, clean, cut, format_step, json_value
+from tpn2f.wording import clean, cut, format_step, json_value
 
 MATHQA = load_domain("mathqa")
 TEXT = "20 is subtracted from 60 percent of a number, the result is 88. Find the number?"

@@ -12,6 +12,8 @@ from tpn2f.errors import ProgramSyntaxError
 from tpn2f.program import Program, write_tree
 from tpn2f.wording import cut, format_step, format_value, json_value
 
+GUESS = 0.7
+"""Below this confidence an answer is called a guess: it is wrong too often."""
 LONGEST = 600
 """The most characters of a question that are repeated."""
 MOST_WORDS = 12
@@ -62,8 +64,6 @@ class Solution:
     """The option that fits best, where there were options."""
     calibrated: bool = False
     """Whether the confidence was made to agree with how often the model is right on dev."""
-    threshold: float | None = None
-    """Below this confidence an answer is a guess, as calibration found; None where no confidence was enough."""
     notes: tuple[str, ...] = ()
     """What else to know before one trusts the answer."""
     notation: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -82,8 +82,9 @@ class Solution:
 
     @property
     def guess(self) -> bool:
-        """Whether the model is known to be wrong too often at this confidence. Without calibration nothing is known."""
-        return self.calibrated and (self.threshold is None or self.confidence < self.threshold)
+        """Whether the answer should not be trusted: a calibrated confidence below `GUESS`. Without calibration nothing
+        is known."""
+        return self.calibrated and self.confidence < GUESS
 
     def lines(self, abstain_below: float = 0.0) -> Iterator[tuple[str, str]]:
         """What there is to say, line by line, each with its kind. Below that confidence no answer is given."""

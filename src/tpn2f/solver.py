@@ -38,19 +38,10 @@ BY_OPTION = "not the most probable program, but the value of that one is not amo
 class Solver:
     """A model with its vocabularies and its domain."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        codec: Codec,
-        model: Model,
-        temperature: float | None = None,
-        threshold: float | None = None,
-    ) -> None:
+    def __init__(self, domain: Domain, codec: Codec, model: Model, temperature: float | None = None) -> None:
         self.domain, self.codec, self.model = domain, codec, model
         self.temperature = temperature
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
-        self.threshold = threshold
-        """Below this confidence an answer is a guess; None where calibration found no confidence that is enough."""
         self.texts: Mapping[str, str] = {}
         """What came with the model as text: a bundled one has a card and a map of its relations."""
         tuples = model.config.decoder == "tpr"
@@ -85,7 +76,7 @@ class Solver:
             if domain is not None:
                 raise
             raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        solver = cls(language, codec, model.eval(), temperature, checkpoint.state.get("threshold"))
+        solver = cls(language, codec, model.eval(), temperature)
         solver.texts = checkpoint.texts
         return solver
 
@@ -238,7 +229,6 @@ class Solver:
             unknown,
             tuple(others),
             calibrated=self.temperature is not None,
-            threshold=self.threshold,
             notes=self._notes(problem),
             notation=notation_of(self.domain),
         )
@@ -274,7 +264,7 @@ class Solver:
 
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
-    return replace(solution, unknown=(), calibrated=True, threshold=0.0, notes=(COMPUTED,))
+    return replace(solution, unknown=(), calibrated=True, notes=(COMPUTED,))
 
 
 def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:

@@ -57,6 +57,10 @@ Amount = Fraction | float
 """A fraction, but a float where the value has none, as a root of 2."""
 
 
+class _NotArithmetic(Exception):
+    """Signs and numbers that do not make a calculation, such as `11 : 35 :: 17 : ?`: a model may make sense of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Calculation:
     """A bare calculation: its program, the numbers it is about, and what it gives."""
@@ -82,7 +86,10 @@ def calculate(text: str) -> Calculation | None:
     tokens = _tokens(text)
     if tokens is None:
         return None
-    return _ArithmeticParser(tokens).calculation()
+    try:
+        return _ArithmeticParser(tokens).calculation()
+    except _NotArithmetic:
+        return None
 
 
 def _tokens(text: str) -> list[str | Fraction] | None:
@@ -141,7 +148,7 @@ class _ArithmeticParser:
     def calculation(self) -> Calculation | None:
         self._sum()
         if self.place < len(self.tokens):
-            raise DataError(f"expected a sign such as + or *, got {self.tokens[self.place]}")
+            raise _NotArithmetic(f"expected a sign such as + or *, got {self.tokens[self.place]}")
         if not self.steps:
             return None
         program = Program(tuple(self.steps))
@@ -239,10 +246,10 @@ class _ArithmeticParser:
         if token == "√":
             return self._call("sqrt", self._deeper(self._signed))
         if token != "(":
-            raise DataError(f"expected a number, got {token or 'the end of the calculation'}")
+            raise _NotArithmetic(f"expected a number, got {token or 'the end of the calculation'}")
         value = self._deeper(self._sum)
         if self._take() != ")":
-            raise DataError("a bracket is not closed")
+            raise _NotArithmetic("a bracket is not closed")
         return value
 
 
