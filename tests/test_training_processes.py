@@ -60,5 +60,5 @@ def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setattr(module, "rendezvous", fail)
-    with pytest.raises(N2FError, match=r"^the processes did not meet within 90 s: timed out$"), join_processes():
+    with pytest.raises(N2FError, match=r"^the processes did not connect within 90 s: timed out$"), join_processes():
         pass

@@ -244,7 +244,7 @@ def test_what_would_fail_in_a_trial_fails_before_it(make_tuner: Make, tmp_path: 
             make_tuner(config=replace(CONFIG, training=replace(TRAINING, **change)))
     with pytest.raises(ConfigError, match="no pruner 'mean'; there are median, halving, none"):
         make_tuner(pruner="mean")
-    with pytest.raises(ConfigError, match="--storage is no database URL"):
+    with pytest.raises(ConfigError, match="--storage is not a database URL"):
         make_tuner("b", storage="nonsense")
     with pytest.raises(DataError, match=r"small in postgresql\+nodriver://me:\*\*\*@host/db cannot be used") as told:
         make_tuner("b", storage="postgresql+nodriver://me:secret@host/db")
