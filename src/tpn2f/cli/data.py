@@ -102,7 +102,7 @@ def data_get(
 
 @data_app.command("generate")
 def data_generate(
-    domain: Annotated[str, typer.Argument(help="A domain that can make records of its own: algolisp.")],
+    domain: Annotated[str, typer.Argument(help="A domain that can make records of its own: algolisp, everyday.")],
     records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")] = 80_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
     output: Annotated[
@@ -124,9 +124,10 @@ def data_generate(
     language = load_domain(domain, data)
     if not isinstance(language, Generates) and GENERATED in language.splits:
         sample = f"tpn2f data show {domain} --split {GENERATED} -n 20"
-        out.print(
-            f"{domain} makes its split `{GENERATED}` when it is read, there is no file; look: {sample}", soft_wrap=True
+        told = (
+            f"{domain} makes its split `{GENERATED}` when it is read, so there is no file to write. See some: {sample}"
         )
+        out.print(told, soft_wrap=True, markup=False)
         return
     if not isinstance(language, Generates):
         raise DataError(f"the domain {domain} cannot generate records of its own")
