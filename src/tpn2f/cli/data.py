@@ -125,7 +125,7 @@ def data_generate(
     if not isinstance(language, Generates) and GENERATED in language.splits:
         sample = f"tpn2f data show {domain} --split {GENERATED} -n 20"
         told = (
-            f"{domain} makes its split `{GENERATED}` when it is read, so there is no file to write. See some: {sample}"
+            f"{domain} makes its split `{GENERATED}` when it is read; there is no file to write. See some: {sample}"
         )
         out.print(told, soft_wrap=True, markup=False)
         return
