@@ -124,9 +124,7 @@ def data_generate(
     language = load_domain(domain, data)
     if not isinstance(language, Generates) and GENERATED in language.splits:
         sample = f"tpn2f data show {domain} --split {GENERATED} -n 20"
-        told = (
-            f"{domain} makes its split `{GENERATED}` when it is read; there is no file to write. See some: {sample}"
-        )
+        told = f"{domain} makes its split `{GENERATED}` when it is read; there is no file to write. See some: {sample}"
         out.print(told, soft_wrap=True, markup=False)
         return
     if not isinstance(language, Generates):
