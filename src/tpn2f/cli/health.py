@@ -45,14 +45,18 @@ def _show_grades(console: Console, health: SplitReport, grades: Mapping[str, str
     graded = [split for split in health.splits if split.grades]
     if not graded:
         return
-    table = Table(title=f"{health.domain}: what converts, at which grade")
-    for column in ("source", "records", *grades, "examples"):
+    best, worst = next(iter(grades)), list(grades)[-1]
+    # Without lines between the columns it fits into 80 characters.
+    table = Table(title=f"{health.domain}: what converts, at which grade", box=None, pad_edge=False)
+    for column in ("source", "records", *grades, f"{best} %", f"{worst} %", "used"):
         table.add_column(column, justify="left" if column == "source" else "right", no_wrap=True)
     for split in graded:
         total = sum(split.grades.values())
-        cells = [_share(split.grades.get(grade, 0), total) for grade in grades]
-        table.add_row(split.split, f"{total:,}", *cells, f"{split.records:,}")
+        counts = [f"{split.grades.get(grade, 0):,}" for grade in grades]
+        shares = [f"{100 * split.grades.get(grade, 0) / total:.0f}" for grade in (best, worst)]
+        table.add_row(split.split, f"{total:,}", *counts, *shares, f"{split.records:,}")
     console.print(table)
+    console.print()
     for grade, meaning in grades.items():
         console.print(f"{grade}: {meaning}", soft_wrap=True, markup=False)
     reasons = Table(title="why the rest is not used, or is doubtful")
@@ -62,10 +66,6 @@ def _show_grades(console: Console, health: SplitReport, grades: Mapping[str, str
         for reason, ids in sorted(split.doubts.items(), key=lambda item: -len(item[1])):
             reasons.add_row(split.split, f"{len(ids):,}", escape(reason))
     console.print(reasons)
-
-
-def _share(count: int, total: int) -> str:
-    return f"{count:,} ({100 * count / total:.0f} %)" if count else ""
 
 
 def _show_splits(console: Console, domain: str, splits: Sequence[SplitHealth], marks: bool) -> None:

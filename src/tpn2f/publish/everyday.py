@@ -55,8 +55,7 @@ def splits_table(folder: Path) -> str:
     rows = []
     for split, report in everyday_reports(folder).items():
         for group in report["groups"]:
-            # What is new in a generated problem is a group; seen and unseen texts differ only where there are both.
-            if group["name"] == "all" or group["name"].startswith(("unseen ", "template seen")):
+            if group["name"] == "all" or group["name"].startswith(NEW):
                 rows.append(_group_row(split if group["name"] == "all" else f"{split}, {group['name']}", group))
     return markdown([_head("test split"), *rows]) if rows else NOTHING
 
@@ -71,6 +70,8 @@ def steps_table(folder: Path) -> str:
     return markdown([_head("GSM8K test"), *(_group_row(group["name"], group) for group in ordered)])
 
 
+NEW = ("unseen ", "template seen", "template unseen in train and")
+"""How the names of groups begin that say what was new to the model: a text without its numbers, a phrasing, a kind."""
 METRICS = ("strict", "answer", "solved")
 
 
