@@ -25,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", help="run directories, or names of bundled models")
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--limit", type=int, default=0, help="the first so many examples; 0 for all")
+    parser.add_argument("--limit", type=int, default=0, help="how many examples, from the first on; 0 for all")
     parser.add_argument("--question", default="", help="a question whose attention is shown")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark_attention.json"))
     options = parser.parse_args()

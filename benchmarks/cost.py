@@ -6,7 +6,7 @@ Both times are CPU times on one thread: an epoch's, times the epochs that the ru
 epoch of the run's config, with loading the data and scoring dev. The published one is extrapolated: its time of one
 step as written (padded to 128), which benchmarks/training.py measured, times the steps of an epoch of 29,837 records in
 batches of 128. Whether the published structure would reach the accuracy in so many epochs is not known. The wall time
-that the run itself took is told too; it shared its machine with other work.
+that the run itself took is reported too; it shared its machine with other work.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ SPLITS = ("test", "combinations")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*", help=f"which: {', '.join(NAMES)}")
-    parser.add_argument("--runs", type=Path, help="where the trainings go; default: a place that is removed afterwards")
+    parser.add_argument("--runs", type=Path, help="the folder of the run directories; default: a temporary one")
     parser.add_argument("--out", type=Path, default=ROOT / "results")
     options = parser.parse_args()
     path = options.out / "benchmark_examples.json"

@@ -65,14 +65,14 @@ ATTENTION = 2
 """The question whose attention is drawn, counted from 0."""
 TITLES = {"mathqa": "MathQA", "algolisp": "AlgoLisp"}
 SHOWN = 12
-"""So many groups are listed in the page."""
+"""How many groups are listed in the page."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a run directory, a checkpoint or a bundled model; without: page only")
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--limit", type=int, default=0, help="so many examples of the split; 0 for all")
+    parser.add_argument("--limit", type=int, default=0, help="how many examples of the split; 0 for all")
     parser.add_argument("--shuffles", type=int, default=999)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--root", type=Path, default=ROOT, help="where docs/ and results/ are")

@@ -218,7 +218,7 @@ def main() -> int:
     parser.add_argument("language", choices=sorted(LANGUAGES))
     parser.add_argument("--programs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", help="the folder of the data; the usual places if it is not given")
+    parser.add_argument("--data", help="the folder of the data; without it, the usual places")
     parser.add_argument("--out", type=Path, help="where the findings go; default: results/fuzz_LANGUAGE.json")
     options = parser.parse_args()
 
@@ -235,7 +235,7 @@ def main() -> int:
                 return 1
         if number % 20_000 == 0:
             rate = number / (time.perf_counter() - start)
-            print(f"\r{number:,} programs, {rate:,.0f} a second", end="", file=sys.stderr, flush=True)
+            print(f"\r{number:,} programs, {rate:,.0f} per second", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 
     print(f"{options.language}: {options.programs:,} programs, seed {options.seed}, {len(drawer.gold):,} gold ones")

@@ -2,9 +2,9 @@
 
     python benchmarks/interpreter.py [--data DIR] [--split test] [--repeat 3]
 
-First every result of the two is compared, errors included. Then each runs all tests of the split, ten a record; the
-compiled one compiles once a record, and that time counts. The best of the repetitions is printed: runs a second of CPU
-time and of wall time, on one core, and the ratio from this one run. Writes results/benchmark_interpreter.json.
+First every result of the two is compared, errors included. Then each runs all tests of the split, ten per record; the
+compiled one compiles once per record, and that time counts. The best of the repetitions is printed: runs per second of
+CPU time and of wall time, on one core, and the ratio from this run. Writes results/benchmark_interpreter.json.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def measure(evaluator: Evaluator, records: list[Record]) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", help="the folder of the data; the usual places if it is not given")
+    parser.add_argument("--data", help="the folder of the data; without it, the usual places")
     parser.add_argument("--split", default="test")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path("results/benchmark_interpreter.json"))

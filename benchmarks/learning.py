@@ -2,7 +2,7 @@
 
     python benchmarks/learning.py [--seconds 120] [--threads 1]
 
-Trains each system from scratch on arithmetic's train split for at most so many seconds of CPU time, selects nothing,
+Trains each system from scratch on arithmetic's train split for at most this many seconds of CPU time, selects nothing,
 and scores the test split strictly at the end. Writes results/benchmark_learning.json.
 """
 
@@ -28,7 +28,9 @@ CONFIG = Path(__file__).parent.parent / "configs" / "arithmetic.toml"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=120.0, help="CPU seconds a system, training and scoring dev")
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, help="CPU seconds per system, for training and scoring dev"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--system", choices=list(systems), action="append")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark_learning.json"))

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py [--threads 1]
 
-Time a word must not grow with the number of words, and memory must be linear in it. Every length runs in a process of
+Time per word must not grow with the number of words, and memory must be linear in it. Every length runs in a process of
 its own, because the peak of memory belongs to a process. Writes results/benchmark_scaling.json.
 """
 
@@ -37,7 +37,7 @@ def main() -> None:
     if options.words:
         print(json.dumps(measure(options.words, options.threads)))
         return
-    # By turns, so that a busy moment of the machine meets all lengths; the best of each counts.
+    # In turns, so that a busy moment of the machine affects all lengths; the best of each counts.
     rows: dict[int, dict[str, float]] = {}
     for _ in range(options.repeat):
         for words in LENGTHS:
@@ -47,15 +47,15 @@ def main() -> None:
             rows[words] = {name: min(best[name], value) for name, value in found.items()}
     for words, row in rows.items():
         print(
-            f"{words:4} words: encoder {row['encoder_microseconds_a_word']:6.1f} us a word, whole step "
-            f"{row['step_microseconds_a_word']:6.1f} us a word, {row['peak_megabytes']:7.0f} MB"
+            f"{words:4} words: encoder {row['encoder_microseconds_a_word']:6.1f} us per word, whole step "
+            f"{row['step_microseconds_a_word']:6.1f} us per word, {row['peak_megabytes']:7.0f} MB"
         )
     short, long = rows[LENGTHS[0]], rows[LENGTHS[-1]]
     growth = {
         name: round(long[name] / short[name], 3) for name in ("encoder_microseconds_a_word", "step_microseconds_a_word")
     }
     slopes = [(rows[b]["peak_megabytes"] - rows[a]["peak_megabytes"]) / (b - a) for a, b in pairwise(LENGTHS)]
-    print(f"time a word, {LENGTHS[-1]} against {LENGTHS[0]} words: {growth}")
+    print(f"time per word, {LENGTHS[-1]} against {LENGTHS[0]} words: {growth}")
     print(f"megabytes for one word more in each of {BATCH} rows: {', '.join(f'{slope:.2f}' for slope in slopes)}")
     result = {
         "what": f"loss and gradients of {BATCH} problems of equal length, {N_TUPLES} tuples each, the paper's sizes",
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def measure(words: int, threads: int) -> dict[str, float]:
-    """CPU microseconds a word, of the encoder and of a whole training step, and the peak of memory."""
+    """CPU microseconds per word, of the encoder and of a whole training step, and the peak of memory."""
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     keep_memory()

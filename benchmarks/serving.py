@@ -123,7 +123,7 @@ async def ask_once(port: int, line: bytes, body: bytes) -> Reply:
 
 
 async def request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes, body: bytes) -> Reply:
-    """As little HTTP as there can be: clients and server share the machine."""
+    """As little HTTP as possible, because clients and server share the machine."""
     started = time.perf_counter()
     head = line + b" HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
     writer.write(head % len(body) + body)

@@ -171,7 +171,7 @@ def train_published(published: PublishedModel, words: Tensor, tuples: Tensor) ->
 
 
 def measure(*works: Callable[[], object], repeat: int = 3) -> list[tuple[float, float]]:
-    """The least CPU and wall seconds of each, run by turns so that a busy machine is unfair to none of them."""
+    """The least CPU and wall seconds of each, run in turns so that a busy machine affects all of them alike."""
     best = [(float("inf"), float("inf"))] * len(works)
     for _ in range(repeat):
         for place, work in enumerate(works):

@@ -4,7 +4,7 @@
 
 First every gold program of dev is written symbol by symbol under the masks, each of which must allow its symbol. Then
 programs are drawn at random, every allowed symbol as likely as any other; each must be a program of the right order and
-of the task's type by `lisp_types.infer`. Both stop with the first that is not. Last comes the cost of a decoded symbol:
+of the task's type by `types.infer`. Both stop with the first that is not. Last comes the cost of a decoded symbol:
 gold programs are fed to a model of the preset's size, with fresh weights, and to the masks of signatures and of types,
 in the same batches. Writes results/benchmark_typed_decoding.json.
 """
@@ -118,7 +118,7 @@ def check_samples(
 
 @torch.no_grad()
 def measure_cost(domain: AlgoLisp, codec: Codec, examples: Sequence[Example], rows: int = 256) -> list[dict[str, Any]]:
-    """CPU time a symbol of the model alone, and of each kind of masks; typed ones when new and when used before."""
+    """CPU time per symbol of the model alone, and of each kind of masks; typed ones when new and when used before."""
     model = make_model(load_config(CONFIG), codec).eval()
     chosen = random.Random(0).sample(list(examples), 4 * rows)
     batches = [sorted(chosen, key=lambda one: len(one.program))[at : at + rows] for at in range(0, len(chosen), rows)]
@@ -170,7 +170,9 @@ def measure_cost(domain: AlgoLisp, codec: Codec, examples: Sequence[Example], ro
             microseconds / (table[0]["cpu_microseconds_a_symbol"] if table else microseconds), 2
         )
         table.append(row)
-        print(f"{what:40} {microseconds:8.1f} CPU-us a symbol   x{row['share_of_the_model']} of the model", flush=True)
+        print(
+            f"{what:40} {microseconds:8.1f} CPU-us per symbol   x{row['share_of_the_model']} of the model", flush=True
+        )
     return table
 
 

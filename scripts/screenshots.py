@@ -1,4 +1,4 @@
-"""Pictures of the running explorer for README and docs, and of the built site for whoever wants to look at it.
+"""Pictures of the running explorer for README and docs, and of the built site for a visual check.
 
     python scripts/screenshots.py                       # docs/figures/explorer.png and explorer-phone.png
     python scripts/screenshots.py --site site --out /tmp/pictures    # every page of `make docs`, desktop and phone
@@ -28,7 +28,7 @@ QUESTION = (
 SIZES = {"": (1100, 1030), "-phone": (390, 844)}
 SITE_SIZES = {"": (1400, 900), "-phone": (390, 844)}
 COLOURS = 128
-"""A screenshot with so many colours looks the same and is a third of the size."""
+"""A screenshot with this many colours looks the same and is a third of the size."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the tests share: where the data is, examples that are read once a process, and calm settings for hypothesis."""
+"""What the tests share: where the data is, examples that are read once per process, calm settings for hypothesis."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def algolisp_data() -> Path:
 
 @pytest.fixture(scope="session")
 def mathqa_examples(mathqa_data: Path) -> Callable[[str], list[Example]]:
-    """The examples of a split of MathQA, read once a process."""
+    """The examples of a split of MathQA, read once per process."""
     domain = MathQA(mathqa_data)
 
     @cache
@@ -100,7 +100,7 @@ def mathqa_examples(mathqa_data: Path) -> Callable[[str], list[Example]]:
 
 @pytest.fixture(scope="session")
 def arithmetic_examples() -> Callable[[str], list[Example]]:
-    """The examples of a split of Arithmetic, made once a process."""
+    """The examples of a split of Arithmetic, made once per process."""
     with unchecked():
         made = {split: list(Arithmetic().examples(split)) for split in Arithmetic.splits}
     return lambda split: made[split]

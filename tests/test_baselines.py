@@ -50,7 +50,7 @@ def test_an_lstm_encoder_is_torch_s_lstm_over_the_real_words(summary, bidirectio
     assert encoding.roles is None
     assert encoding.mask.tolist() == [[True] * 4, [True, True, False, False]]
     for row, count in enumerate(counts.tolist()):
-        states, (last, _) = model.encoder.lstm(model.encoder.embedding(words[row : row + 1, :count]))
+        states, (last, _) = model.encoder.lstm(model.encoder.embedding.weight[words[row : row + 1, :count]])
         torch.testing.assert_close(encoding.context_fillers[row, 0, :count], states[0])
         assert (encoding.context_fillers[row, 0, count:] == 0).all()
         torch.testing.assert_close(encoding.summary[row], last.flatten() if summary == "last" else states[0].sum(0))

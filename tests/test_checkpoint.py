@@ -88,7 +88,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_taken(tmp_path, d
     found = read_latest(tmp_path)
     assert found is not None
     assert_same(found[0], make(1.0))
-    assert "going on from the checkpoint before it" in found[1]
+    assert "continuing from the checkpoint before it" in found[1]
     DAMAGES[damage](tmp_path / "previous")
     with pytest.raises(CheckpointError):
         read_latest(tmp_path)

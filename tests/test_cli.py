@@ -96,7 +96,7 @@ def data(tmp_path: Path) -> Path:
         ("data get letters", ["letters"]),
         ("evaluate --data {data}/absent", ["absent/dev.json does not exist"]),
         ("evaluate --data {data} --split tests", ["no split 'tests'"]),
-        ("evaluate --options", ["--options helps the search of a model: name one with --model"]),
+        ("evaluate --options", ["--options works only with a model: name one with --model"]),
         ("evaluate --data {data} --system oracle", ["no system is called 'oracle'; there are retrieval, gold, empty"]),
         ("evaluate --data {data} --predictions {data}/absent", ["absent is not a file"]),
         ("evaluate --data {data} --predictions {data}/empty.jsonl", ["empty.jsonl is empty"]),
@@ -226,11 +226,11 @@ def test_check_prints_tables_and_json(tpn2f: Run, data: Path, tmp_path: Path) ->
     outcome = tpn2f("data", "check", "mathqa", "--data", data, "--output", tmp_path / "health.json", "--list")
     assert outcome.code == 0
     for text in (
-        "mathqa: what is there",
+        "mathqa: contents",
         "what leaks",
         "dev in train",
-        "not there: test: ",
-        "not there: challenge_test: ",
+        "unavailable: test: ",
+        "unavailable: challenge_test: ",
     ):
         assert text in outcome.out
     as_json = tpn2f("data", "check", "mathqa", "--data", data, "--json")
@@ -313,7 +313,7 @@ def test_solve_without_a_model_or_a_question_is_one_line(
     assert_fails(tpn2f("solve", "", "--model", run_directory), "empty")
     assert_fails(tpn2f("solve", "1", "--model", run_directory / "nothing"), "there is no model")
     assert_fails(tpn2f("solve", "1", "--model", run_directory, "--options", "a ) 1"), "no questions with options")
-    assert_fails(tpn2f("solve", "1", "--file", "x", "--model", run_directory), "expected one of the two")
+    assert_fails(tpn2f("solve", "1", "--file", "x", "--model", run_directory), "expected only one of the two")
     assert_fails(tpn2f("solve", "--file", "x", "--model", run_directory), "cannot read x")
 
 

@@ -86,7 +86,7 @@ def test_arithmetic_has_no_errors_but_shares_templates() -> None:
         ([], "sums has no examples: its sources are empty"),
         ([("1 plus 2", "add(1, 2")], "position 8: expected ',' or ')'"),
         ([("1 plus 2", "ad(1, 2)")], "there is no relation ad; did you mean add?"),
-        ([("1 plus 2", "add(1)")], "add(left: number, right: number) -> number takes 2, got 1"),
+        ([("1 plus 2", "add(1)")], "add(left: number, right: number) -> number takes 2 arguments, got 1"),
         ([("1 plus 2", "add(1, 3)")], "there is no 3"),
         ([("say 'x'", 'double("x")')], "s0 is of the type text; expected number"),
         ([("1 plus 2", "add(1, 2)")], "the split dev is empty"),
@@ -308,7 +308,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, mes
 
 def test_a_process_that_dies_or_hangs_is_a_finding(tmp_path: Path) -> None:
     dies = "import os\n@bad.relation\ndef die(x: float) -> float:\n    'ends'\n    os.kill(os.getpid(), 9)\n"
-    assert_told(inspect(tmp_path, dies), "the process was ended (SIGKILL): a random program: die(")
+    assert_told(inspect(tmp_path, dies), "the process was stopped (SIGKILL): a random program: die(")
     hangs = "@bad.relation\ndef hang(x: float) -> float:\n    'in C'\n    return sum(range(10**15))\n"
     assert_told(
         inspect(tmp_path, hangs, patience=3), "nothing happened for 3 s and nothing could interrupt it: a random"

@@ -1,4 +1,4 @@
-"""The data doctor: counts, reasons, duplicates, leaks, and what happens when data is missing or damaged."""
+"""The check of data sets: counts, reasons, duplicates, leaks, and what happens when data is missing or damaged."""
 
 from __future__ import annotations
 

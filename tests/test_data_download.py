@@ -211,7 +211,7 @@ def test_a_download_goes_on_in_the_next_call(server: Server, tmp_path: Path, mon
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     server.cuts = [100_000]
     assert_refused(
-        "cut 1 times; fetch again to go on from 65536 bytes",
+        "broke 1 times; fetch again to continue from 65536 bytes",
         "loose",
         tmp_path / "loose",
         server.url,
@@ -236,7 +236,7 @@ def test_a_file_that_changed_meanwhile_is_fetched_anew(
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     server.files["small.dev.gz"] = DEV[::-1]
     server.cuts = [100_000]
-    assert_refused("cut", "loose", tmp_path / "loose", server.url)
+    assert_refused("connection broke", "loose", tmp_path / "loose", server.url)
     server.files["small.dev.gz"] = DEV
     fetch("loose", tmp_path / "loose", server.url)
     assert server.asked[1][1] == "bytes=65536-"
@@ -297,7 +297,7 @@ def test_a_missing_file_is_named_with_its_address(server: Server, tmp_path: Path
 
 def test_a_web_page_is_not_taken_for_data(server: Server, tmp_path: Path) -> None:
     server.content_type = "text/html; charset=utf-8"
-    assert_refused("sent a web page in place of the file", "loose", tmp_path / "loose", server.url)
+    assert_refused("sent a web page instead of the file", "loose", tmp_path / "loose", server.url)
     assert contents(tmp_path / "loose") == {}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from test_architecture import STANDS_ON
 from tpn2f.domain import Domain, Problem, Step, cache_folder, data_folder, domain_names, load_domain, run_steps
 from tpn2f.domain import loading as domain_module
 from tpn2f.errors import DataError, DomainError, ExecutionError, LimitError
@@ -162,10 +163,12 @@ def test_an_installed_domain_that_cannot_be_imported_is_a_domain_error(monkeypat
 def test_a_built_in_domain_is_removed_by_deleting_its_files_and_its_entry_point(name: str, tmp_path: Path) -> None:
     package = tmp_path / "tpn2f"
     shutil.copytree(Path(domain_module.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
-    for place in package.glob(f"domains/{name}*"):
+    # With a domain go those that stand on it.
+    gone = {name, *(other for other, below in STANDS_ON.items() if name in below)}
+    for place in [place for one in gone for place in package.glob(f"domains/{one}*")]:
         shutil.rmtree(place) if place.is_dir() else place.unlink()
     assert not list(package.glob(f"domains/*{name}*"))
-    others = [point for point in entry_points(group=domain_module.ENTRY_POINTS) if point.name != name]
+    others = [point for point in entry_points(group=domain_module.ENTRY_POINTS) if point.name not in gone]
     about = tmp_path / "tpn2f-0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Name: tpn2f\nVersion: 0\n")

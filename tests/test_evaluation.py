@@ -248,7 +248,7 @@ def test_how_fast_and_how_long(solver: Solver) -> None:
     assert isinstance(facts["records_a_second"], float) and facts["records_a_second"] > 0
     assert 0 <= facts["decoding_cpu_share"] <= 1  # type: ignore[operator]
     assert facts["scoring_cpu_seconds"] >= 0  # type: ignore[operator]
-    assert any("examples a second" in note for note in report.notes)
+    assert any("examples per second" in note for note in report.notes)
 
 
 def test_the_longest_program_solved_is_told(dev: list[Example]) -> None:
@@ -338,9 +338,9 @@ def test_the_tests_that_were_shown_do_not_count(known_beam: Solver, monkeypatch:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 1, "tests": 1}, "give --beam"),
-        ({"width": 3, "tests": 1, "guided": True}, "not --guided"),
-        ({"width": 3, "tests": 4}, "dev:0 has 4 tests; 4 cannot be shown and others kept"),
+        ({"width": 1, "tests": 1}, "use --beam"),
+        ({"width": 3, "tests": 1, "guided": True}, "without --guided"),
+        ({"width": 3, "tests": 4}, "dev:0 has 4 tests; showing 4 needs more than 4"),
     ],
 )
 def test_tests_that_cannot_be_shown_are_refused(known_beam: Solver, options: dict, message: str) -> None:
@@ -353,7 +353,7 @@ def test_a_domain_without_tests_says_so(solver: Solver) -> None:
         evaluate_model(solver, "dev", "tiny", Mode(width=2, tests=3))
 
 
-# Search with the options of a question in view.
+# Search with the options of a question.
 
 
 @pytest.fixture
@@ -375,7 +375,7 @@ def test_the_best_candidate_that_gives_an_option_is_taken(pens: Solver) -> None:
     # Of the two that give an option the better one, although the gold letter is that of the other.
     assert list(map(str, predictions)) == ["multiply(n1, n2)", "add(n0, n1)"]
     assert report.facts["mode"] == "beam 3, options shown" and "(beam 3, options shown)" in report.title
-    assert any("options of each question in view" in note for note in report.notes)
+    assert any("options of each question shown" in note for note in report.notes)
     _, _, plain = evaluate_model(pens, "dev", "tiny", Mode(width=3))
     assert list(map(str, plain)) == ["add(n0, n1)", "add(n0, n1)"]
 
@@ -388,7 +388,7 @@ def test_an_option_does_not_outweigh_everything(pens: Solver, monkeypatch: pytes
 
 @pytest.mark.parametrize("other", [{"width": 1}, {"width": 3, "guided": True}, {"width": 3, "tests": 1}])
 def test_options_cannot_be_shown_with_another_help(pens: Solver, other: dict) -> None:
-    with pytest.raises(ConfigError, match="search with options takes the best of a beam that gives one"):
+    with pytest.raises(ConfigError, match="search with options takes the best candidate of a beam that gives one"):
         evaluate_model(pens, "dev", "tiny", Mode(options=True, **other))
 
 

@@ -67,6 +67,13 @@ TABLE = [
         "add(n0, n3)",
         None,
     ),
+    # A divisor stays what it was, though a result is worth the same by chance.
+    (
+        "She has 20 figs, 16 nuts and 8 pears, and eats one-fourth of each.",
+        "20/4=<<20/4=5>>5\n16/4=<<16/4=4>>4\n8/4=<<8/4=2>>2\n5+4+2=<<5+4+2=11>>11\n#### 11",
+        "multiply(n0, n3) | multiply(n1, n3) | add(#0, #1) | multiply(n2, n3) | add(#2, #3)",
+        None,
+    ),
     # A constant that nothing explains.
     ("Joe has 5 hats and buys more. How many now?", "<<5+9=14>>14\n#### 14", "add(n0, const_9)", "C"),
     # A step that the solution does not show, when only one can be meant.

@@ -14,7 +14,7 @@ from tpn2f.cli import health
 from tpn2f.domain import Example, Problem
 from tpn2f.domains.everyday import Everyday
 from tpn2f.domains.everyday.domain import GRADES
-from tpn2f.domains.everyday.records import UNKNOWN, Record
+from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sources import HELD_OUT
 from tpn2f.domains.mathqa.options import Options
 from tpn2f.errors import DataError
@@ -185,7 +185,7 @@ def test_check_says_what_converts_at_which_grade_and_why_the_rest_does_not(every
     assert check.code == 0, check.err
     rows = [line.split() for line in check.out.splitlines()]
     found = {split: len(list(everyday.examples(split))) for split in everyday.sources}
-    assert found["gsm8k"] == 0 and "not there: gsm8k: the split gsm8k has no examples: 26 records were" in check.out
+    assert found["gsm8k"] == 0 and "unavailable: gsm8k: the split gsm8k has no examples: 26 records were" in check.out
     for split in (split for split, count in found.items() if count):
         grades = everyday.grades(split)
         total = sum(grades.values())
@@ -210,7 +210,7 @@ def test_check_lists_all_that_is_left_out_when_asked(
 def test_doubts_about_constants_are_one_reason(everyday: Everyday, monkeypatch: pytest.MonkeyPatch) -> None:
     example = next(iter(everyday.examples("svamp")))
     reasons = ("const_7 is not explained", "const_0.5 is not explained")
-    records = [Record(replace(example, id=reason), "C", reason) for reason in reasons]
+    records = [GradedRecord(replace(example, id=reason), "C", reason) for reason in reasons]
     monkeypatch.setattr(everyday, "records", lambda split: records)
     assert everyday.doubts("svamp") == {"C: a constant is not explained": list(reasons)}
     assert everyday.doubts("train") == everyday.grades("generated") == {}

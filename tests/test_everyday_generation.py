@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpn2f.domains.everyday.generation import Generator, generate
+from tpn2f.domains.everyday.generation import ProblemGenerator, generate
 from tpn2f.domains.everyday.generation.canonical import bind, spell_out
 from tpn2f.domains.everyday.generation.contract import faults, faults_of_facts, repeated
 from tpn2f.domains.everyday.generation.english import article, base_form, number_words, plural, verb_form
@@ -46,7 +46,7 @@ def test_there_are_many_kinds_and_no_phrasing_belongs_to_two() -> None:
 
 
 def test_what_is_held_out_is_never_in_training() -> None:
-    told = {part: list(islice(Generator(1, part).examples(), 200)) for part in ("train", "dev", "test")}
+    told = {part: list(islice(ProblemGenerator(1, part).examples(), 200)) for part in ("train", "dev", "test")}
     shown = {wording.source for _, draft, _ in told["train"] for wording in draft.wordings}
     assert all(kind.part == "train" for kind, _, _ in told["train"])
     for part in ("dev", "test"):
@@ -230,4 +230,4 @@ def test_the_contract_finds_what_is_wrong() -> None:
 
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(DataError, match="expected train, dev, test"):
-        Generator(1, "valid")
+        ProblemGenerator(1, "valid")

@@ -1,4 +1,4 @@
-"""Looking inside: what is told of words, tuples and relations is what the model has; checks know chance."""
+"""Looking inside: what is reported of words, tuples and relations is what the model has; checks know chance."""
 
 import json
 import sys
@@ -369,7 +369,7 @@ def test_relations_are_told_apart_by_types_words_or_the_domain_itself():
     arithmetic = load_domain("arithmetic")
     assert relation_classes(arithmetic)[0] == {}
     arithmetic.relation_classes = {"add": "sum", "multiply": "product"}  # type: ignore[attr-defined]
-    assert relation_classes(arithmetic) == ({"add": "sum", "multiply": "product"}, "said by the domain")
+    assert relation_classes(arithmetic) == ({"add": "sum", "multiply": "product"}, "given by the domain")
 
 
 NAMES = ("groups", "classes", "units")

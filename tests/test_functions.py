@@ -200,7 +200,7 @@ def test_programs_run_step_by_step() -> None:
     [
         ("x", "", "the program is empty"),
         ("3", "walks(n0)", "step 0, walks(n0): there is no relation walks; did you mean walk?"),
-        ("3", "sum(n0)", "step 0, sum(n0): sum(left: number, right: number) -> number takes 2, got 1"),
+        ("3", "sum(n0)", "step 0, sum(n0): sum(left: number, right: number) -> number takes 2 arguments, got 1"),
         ("3", "sum(n0, n1)", "step 0, sum(n0, n1): there is no n1 (there are red, blue, dozen, today, n0)"),
         ("3", "sum(n0, red)", "step 0, sum(n0, red): red is of the type Colour; expected number"),
         ("3", "sum(#0, n0)", "step 0, sum(#0, n0): #0 does not point to an earlier step"),
@@ -348,7 +348,7 @@ def test_an_object_that_holds_itself_has_a_size() -> None:
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda: {}["x"], "KeyError: 'x'"),
         (lambda: int("x"), "invalid literal for int() with base 10: 'x'"),
-        (lambda: sys.exit(), "it tried to leave Python"),
+        (lambda: sys.exit(), "it tried to exit Python"),
         (lambda: None, "the result is NoneType, not a number"),
         (lambda: float("nan"), "the result is not a finite number"),
         (lambda: (_ for _ in ()).throw(ExecutionError("refused")), "refused"),

@@ -70,6 +70,6 @@ def test_a_bundle_is_found_by_its_name_and_has_a_card(run, tmp_path, monkeypatch
 
 def test_a_model_that_is_too_large_is_not_bundled(run, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "LARGEST", 1000)
-    with pytest.raises(CheckpointError, match="a bundled model has 1,000 at most"):
+    with pytest.raises(CheckpointError, match="expected at most 1,000 for a bundled model"):
         write_bundle(run, "toy", [], tmp_path / "pretrained")
     assert not (tmp_path / "pretrained").exists()

@@ -49,7 +49,7 @@ def test_a_process_takes_the_gpu_of_its_place(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ConfigError, match="2 processes share the machine: expected cuda"):
         module._choose_gpu(torch.device("cuda:1"))
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
-    with pytest.raises(ConfigError, match="3 processes want a GPU each and the machine has 2"):
+    with pytest.raises(ConfigError, match="3 processes need one GPU each, but the machine has 2"):
         module._choose_gpu(torch.device("cuda"))
 
 

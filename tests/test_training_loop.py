@@ -226,7 +226,7 @@ def test_a_checkpoint_from_before_a_setting_existed_goes_on(tmp_path):
         del state["config"]["training"][name]
     write_checkpoint(place, replace(checkpoint, state=state))
     again = make_trainer(tmp_path)
-    assert again.resume() == "going on after step 1 (epoch 1)"
+    assert again.resume() == "continuing after step 1 (epoch 1)"
 
 
 def test_where_it_runs_and_how_it_is_watched_may_change(tmp_path):
@@ -315,5 +315,5 @@ def test_two_processes_come_back_when_one_of_them_dies(tmp_path):
     script.write_text(MORTAL.format(run=str(tmp_path / "killed")))
     done = train_with_two(tmp_path, "killed", str(script))
     assert "has no checkpoint yet: starting from the beginning" in done.stderr
-    assert "going on after step" in done.stderr, "one process died, and all came back"
+    assert "continuing after step" in done.stderr, "one process died, and all came back"
     assert_same_ends(tmp_path / "two", tmp_path / "killed")

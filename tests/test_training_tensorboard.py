@@ -38,7 +38,7 @@ def assert_same_numbers(run: Path) -> None:
     for name in ("filler_entropy", "role_entropy", "fillers_used", "roles_used", "residual"):
         assert shown[f"health/{name}"] == [(line["step"], pytest.approx(line[name])) for line in lines]
     speeds = dict(shown["training/examples_per_second"])
-    # Who goes on just before a scoring has no speed to tell.
+    # A run that resumes just before a scoring has no speed to report.
     assert {line["step"] for line in lines[1:]} <= speeds.keys() and min(speeds.values()) > 0
     assert not {"training/step", "health/step", "health/seconds"} & shown.keys()
 

@@ -1,4 +1,4 @@
-"""Files of word vectors: every form becomes the same file, and a wrong one is told in one line."""
+"""Files of word vectors: every form becomes the same file, and a wrong one is reported in one line."""
 
 from __future__ import annotations
 

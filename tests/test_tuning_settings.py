@@ -1,4 +1,4 @@
-"""Spaces of settings: options and files mean the same, and every mistake is told before anything is trained."""
+"""Spaces of settings: options and files mean the same, and every mistake is reported before anything is trained."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_file_means_the_same(tmp_path: Path) -> None:
         ("training.clip.x=uniform 1 2", "clip is a value, not a table"),
         ("training=uniform 1 2", "training is a table"),
         ("training.clip=", "got ''; expected log LOW HIGH"),
-        ("training.clip=between 1 2", "'between' is no kind of range"),
+        ("training.clip=between 1 2", "'between' is not a kind of range"),
         ("training.clip=uniform 1", "got 1; expected log LOW HIGH"),
         ("training.clip=uniform a b", "got a b; expected log"),
         ("training.clip=uniform 1 inf", "got 1 inf; expected log"),
@@ -74,7 +74,7 @@ def test_a_file_means_the_same(tmp_path: Path) -> None:
         ("model.dropout_words=uniform 0 1", "dropout_words is 1.0; expected from 0 to below 1"),
         ("model.encoder=choice tpr gru", "'gru'; expected one of tpr, lstm"),
         ("model.encoder=choice tpr", "expected two choices or more"),
-        ("model.encoder=choice tpr tpr", "a choice is there twice"),
+        ("model.encoder=choice tpr tpr", "a choice occurs twice"),
         ("model.encoder=uniform 1 2", "model.encoder is 1.0; expected one of"),
         ("data.dev=choice dev train", "data.dev cannot vary, because all trials must be scored on the same"),
         ("data.domain=choice mathqa algolisp", "data.domain cannot vary"),
@@ -91,9 +91,9 @@ def test_a_wrong_option_is_refused_with_the_reason(text: str, message: str) -> N
     ("text", "message"),
     [
         ("[search", "is not TOML"),
-        ("", "has nothing; expected the table"),
-        ("search = 3", "expected the table"),
-        ("[search]\n[model]\nx = 3", "has search, model; expected the table"),
+        ("", "has nothing; expected only the table"),
+        ("search = 3", "expected only the table"),
+        ("[search]\n[model]\nx = 3", "has search, model; expected only the table"),
         ("[search]\nclip = 3", "no clip; there are"),
         ("[search.training]\nclip = 3", "training.clip: got 3; expected log"),
         ("[search.training]\nclip = [[1], [2]]", "each a single value"),
@@ -108,7 +108,7 @@ def test_a_wrong_file_is_refused_with_the_reason(tmp_path: Path, text: str, mess
 
 
 def test_nothing_twice_and_nothing_at_all(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"training\.clip is there twice"):
+    with pytest.raises(ConfigError, match=r"training\.clip occurs twice"):
         read_space(["training.clip=uniform 1 2", "training.clip=uniform 1 3"], None, CONFIG)
     with pytest.raises(ConfigError, match="there is nothing to search: expected --search"):
         read_space([], None, CONFIG)

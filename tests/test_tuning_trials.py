@@ -101,7 +101,7 @@ def test_an_interrupted_trial_goes_on_as_if_nothing_had_happened(make_tuner: Mak
     again = make_tuner("broken")
     events = again.run(2)
     first = next(iter(events))
-    assert (first.kind, first.number) == ("begun", 0) and "going on after step" in first.text
+    assert (first.kind, first.number) == ("begun", 0) and "continuing after step" in first.text
     assert endings(events) == straight
     for number in range(2):
         one, other = (tmp_path / name / f"trial-{number:03d}" for name in ("straight", "broken"))

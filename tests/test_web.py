@@ -420,7 +420,7 @@ def test_what_breaks_inside_is_told_without_details(client, solver, monkeypatch)
 
     monkeypatch.setattr(solver, "predict", broken)
     response = client.post("/api/solve", json={"question": QUESTION})
-    assert_refused(response, 500, "went wrong")
+    assert_refused(response, 500, "internal error")
     assert "secret" not in response.text
     monkeypatch.undo()
     ask(client)

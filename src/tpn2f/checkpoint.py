@@ -1,7 +1,7 @@
-"""Checkpoints: directories of safetensors, JSON and text that are whole or not there, and that hold no code.
+"""Checkpoints: directories of safetensors, JSON and text that are complete or absent, and that contain no code.
 
 A checkpoint is written to a temporary directory, synced, and renamed into place; the one before it is kept. A manifest
-with the sha256 of every file is verified on load. A run directory is locked while somebody writes to it.
+with the sha256 of every file is verified on load. A run directory is locked while a process writes to it.
 
     run/checkpoints/last        where training stands        run/checkpoints/previous   the one before
     run/checkpoints/best        the weights that dev chose
@@ -45,7 +45,7 @@ class Checkpoint:
 
 
 def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
-    """Writes the directory `place`, in whole or not at all; what was there is replaced."""
+    """Writes the directory `place` completely or not at all; an older one is replaced."""
     draft = _draft(place, checkpoint)
     old = place.with_name(f".{place.name}-old")
     shutil.rmtree(old, ignore_errors=True)
@@ -108,7 +108,7 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
         if not (folder / name).exists():
             continue
         try:
-            note = f"{problems[0]}; going on from the checkpoint before it" if problems else ""
+            note = f"{problems[0]}; continuing from the checkpoint before it" if problems else ""
             return read_checkpoint(folder / name), note
         except CheckpointError as error:
             problems.append(str(error))
@@ -119,7 +119,7 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
-    """Nobody else may write to the run directory meanwhile. The lock dies with the process."""
+    """Keeps others from writing to the run directory meanwhile. The lock ends with the process."""
     run.mkdir(parents=True, exist_ok=True)
     # One lock for all threads: a training that is a generator may be closed by another one than began it.
     lock = FileLock(run / "lock", blocking=False, thread_local=False)
@@ -132,11 +132,11 @@ def locked(run: Path) -> Iterator[None]:
 
 
 def load_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Puts tensors into a module; wrong names and shapes are told, nothing is changed then."""
+    """Puts tensors into a module; wrong names and shapes are reported, and then nothing is changed."""
     own = module.state_dict()
     missing, foreign = own.keys() - weights.keys(), weights.keys() - own.keys()
     if missing or foreign:
-        what = f"has no {sorted(missing)[0]}" if missing else f"has {sorted(foreign)[0]}, which the model has not"
+        what = f"has no {sorted(missing)[0]}" if missing else f"has {sorted(foreign)[0]}, which the model does not have"
         raise CheckpointError(f"{where}: the checkpoint {what}")
     for name, tensor in own.items():
         if weights[name].shape != tensor.shape:
@@ -175,7 +175,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}; this is no checkpoint") from error
+        raise CheckpointError(f"{path}: {error.strerror}; this is not a checkpoint") from error
     except ValueError as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
     if not isinstance(value, dict):

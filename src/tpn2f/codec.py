@@ -1,6 +1,6 @@
 """Between symbols and tensors: three vocabularies, problems and programs as ids, batches of similar lengths.
 
-The only module that knows both worlds. Vocabularies come from training examples only. Joint symbols, which search
+Vocabularies come from training examples only. Joint symbols, which search
 deals in, put arguments behind relations: relation r is symbol r, argument a is symbol n_relations + a.
 """
 
@@ -21,7 +21,7 @@ from tpn2f.program import Program, RelationalTuple, reference
 from tpn2f.vocabulary import END, NONE, PAD, SPECIALS, Vocabulary
 
 MARKS = frozenset(".,?")
-"""What people set or forget without meaning anything by it."""
+"""Signs that people write or leave out without a change of meaning."""
 
 
 class Batch(NamedTuple):
@@ -52,7 +52,7 @@ class Codec:
     relations: Vocabulary
     arguments: Vocabulary
     n_positions: int
-    """The largest arity: every tuple has so many argument slots."""
+    """The largest arity: every tuple has this many argument slots."""
     longest: int
     """The most tuples of a training program."""
 
@@ -96,7 +96,7 @@ class Codec:
         return self.words.ids(problem.words) or [NONE]
 
     def encode_program(self, program: Program) -> list[list[int]]:
-        """One row a tuple and the end tuple: the relation's id, then an argument id or NONE for every position."""
+        """One row per tuple, the end tuple included: the relation's id, then an argument id or NONE per position."""
         rows = []
         for step in program:
             if len(step.arguments) > self.n_positions:
@@ -122,7 +122,7 @@ class Codec:
         return _pad([self.encode_words(problem) for problem in problems])
 
     def disturb(self, words: list[int], noise: float, unmarked: float = 0.0) -> list[int]:
-        """A text misheard: with the probability `noise` a word is unknown, left out, or another word, equally likely.
+        """A text with errors: with the probability `noise` a word is unknown, left out or another one, equally likely.
 
         A full stop, comma or question mark is left out with the probability `unmarked`. Words that programs use as
         arguments, such as n0, stay as they are. Draws from torch's random numbers.

@@ -34,17 +34,17 @@ class DataConfig:
     word_at_least: Size = 1
     """Words rarer than this in training are unknown."""
     distinct: bool = True
-    """Learn every distinct (text, program) pair once an epoch, weighted by how often it occurs."""
+    """Learn every distinct (text, program) pair once per epoch, weighted by how often it occurs."""
     weight_power: float = 1.0
     """A pair that occurs n times has the weight n to this power; 0 makes all pairs equal."""
     noise: Part = 0.0
-    """The part of the words of a training text that is misheard, anew in every epoch; see `Codec.disturb`."""
+    """The part of the words of a training text that is replaced at random in every epoch; see `Codec.disturb`."""
     unmarked: Part = 0.0
     """The part of the full stops, commas and question marks of a training text that is left out, likewise."""
     more_words: Count = 0
-    """So many words of the file of word vectors join the vocabulary, the most frequent first, for `model.d_static`."""
+    """How many words of the file of word vectors join the vocabulary, the most frequent first, for `model.d_static`."""
     limit: Count = 0
-    """Learn from the first so many examples only; 0 for all."""
+    """Learn from this many examples only, the first ones; 0 for all."""
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -65,26 +65,26 @@ class TrainingConfig:
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"
     decay: float = 0.95
-    """The factor an epoch of the exponential schedule."""
+    """The factor per epoch of the exponential schedule."""
     final_rate: float = 0.02
     """Where the cosine schedule ends, as a part of the learning rate."""
     warmup_steps: Count = 0
-    """The rate rises linearly over so many steps."""
+    """The rate rises linearly over this many steps."""
     clip: Amount = 0.0
     """The largest norm of the gradient; 0 for no clipping."""
     average: Part = 0.0
     """Decay of the moving average of the weights that is scored and kept; 0 for none."""
     evaluate_every: Size = 1
-    """Score dev after every so many epochs."""
+    """Score dev every this many epochs."""
     evaluate_examples: Count = 0
-    """Score so many dev examples for selection, spread evenly over dev; 0 for all."""
+    """How many dev examples are scored for selection, spread evenly over dev; 0 for all."""
     selection: Literal["strict", "solved"] = "strict"
     """What makes weights the best on dev: programs equal to gold, or programs whose value is the answer."""
     patience: Count = 0
-    """Stop after so many scorings without a better one; 0 for never."""
+    """Stop after this many scorings without a better one; 0 for never."""
     checkpoint_seconds: float = 240.0
     device: str = "auto"
-    """What computes: cpu, cuda, cuda:1, mps; auto takes a GPU where there is one. See `device.py`."""
+    """What computes: cpu, cuda, cuda:1, mps; auto takes a GPU where there is one. See `hardware.py`."""
     precision: Literal["float32", "tf32", "bf16"] = "float32"
     """Of the products: exact, rounded inside a GPU, or mixed with 16 bits. Scoring is as exact as the weights."""
     tensorboard: bool = False

@@ -1,8 +1,8 @@
-"""The errors a user can meet: one family, so that the command line shows any of them as a single line."""
+"""The errors that users can get: one family, so that the command line shows each of them as a single line."""
 
 
 class N2FError(Exception):
-    """Whatever went wrong for a reason that the user can act on."""
+    """An error that the user can act on."""
 
 
 class ProgramSyntaxError(N2FError):

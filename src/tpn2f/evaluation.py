@@ -64,7 +64,7 @@ class Mode:
 
     @property
     def suffix(self) -> str:
-        """What it adds to the name of a report."""
+        """What the mode adds to the name of a report."""
         beam = f"-beam{self.width}" if self.width > 1 else ""
         return f"{beam}{f'-tests{self.tests}' if self.tests else ''}{'-options' if self.options else ''}"
 
@@ -84,15 +84,15 @@ class Mode:
         return ", ".join(parts)
 
     def check(self, domain: Domain) -> None:
-        """Raises a ConfigError for help that cannot be given, or not together with another."""
+        """Raises a ConfigError for help that is unavailable, or that cannot be combined with another."""
         if self.tests and (self.guided or self.width == 1):
             raise ConfigError(
-                "search with tests takes the best of a beam that passes them: give --beam, and not --guided"
+                "search with tests takes the best candidate of a beam that passes them: use --beam, without --guided"
             )
         if self.options and (self.guided or self.tests or self.width == 1):
             raise ConfigError(
-                "search with options takes the best of a beam that gives one: give --beam, and neither --guided nor "
-                "--tests"
+                "search with options takes the best candidate of a beam that gives one: use --beam, without --guided "
+                "and --tests"
             )
         if self.options and not isinstance(domain, HasOptions):
             raise ConfigError(f"{domain.name} has no questions with options")
@@ -118,7 +118,7 @@ def search_split(
     mode: Mode = GREEDY,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Found:
-    """Of a mode only what concerns the search itself."""
+    """The part of a mode that concerns the search itself."""
     clock, started = time.perf_counter(), time.process_time()
     problems = [example.problem for example in examples]
     asked = solver if mode.typed or not mode.masked else solver.without_types()
@@ -136,7 +136,7 @@ def evaluate_model(
     splits: Splits | None = None,
     found: Found | None = None,
 ) -> tuple[Report, list[Example], list[Program | None]]:
-    """Scores a trained model. `splits` that were read, and what the same search `found` before, are used again."""
+    """Scores a trained model. `splits` that are already read, and what the same search `found` before, are reused."""
     domain = solver.domain
     mode.check(domain)
     splits = splits or Splits(domain)
@@ -145,7 +145,7 @@ def evaluate_model(
     if mode.tests and isinstance(domain, HasTests):
         pairs = [domain.split_tests(example, mode.tests) for example in examples]
         shown, judges = [one for one, _ in pairs], [rest for _, rest in pairs]
-    # Before the clock starts: reading is neither decoding nor scoring.
+    # Read before the clock starts: reading is neither decoding nor scoring.
     for other in known_splits(domain, split):
         splits.templates(other)
     found = found or search_split(solver, examples, mode, progress)
@@ -176,12 +176,12 @@ def evaluate_model(
     if mode.tests:
         notes.append(f"chosen by the first {mode.tests} tests of each example, scored by the others")
     if mode.options:
-        notes.append("chosen with the options of each question in view, not with the letter of the right one")
+        notes.append("chosen with the options of each question shown, but not the letter of the right one")
     if "well_typed" in facts:
         notes.append(f"{facts['well_typed']:,} of {len(predictions):,} programs type-check")
     notes.append(_longest_note(facts))
     notes.append(
-        f"{rate:.1f} examples a second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "
+        f"{rate:.1f} examples per second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "
         f"decoding, {100 - 100 * share:.0f} % into running and scoring programs"
     )
     return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
@@ -209,7 +209,7 @@ def _longest_note(facts: Mapping[str, object]) -> str:
 def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Report:
     """Scores a file of predictions by the same rules: line i is a JSON object whose `program` answers example i.
 
-    A `program` that is null or cannot be parsed counts as wrong; its line is told in the report's notes.
+    A `program` that is null or cannot be parsed counts as wrong; the report's notes name the first such line.
     """
     splits = Splits(domain)
     examples = splits.take(split, limit)
@@ -221,7 +221,7 @@ def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Rep
 
 
 def read_predictions(path: Path) -> tuple[list[Program | None], tuple[str, ...]]:
-    """The programs of a prediction file, and a note on those that are none."""
+    """The programs of a prediction file, and a note on lines that are not programs."""
     if not path.is_file():
         raise DataError(f"{path} is not a file")
     predictions: list[Program | None] = []

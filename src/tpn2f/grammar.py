@@ -1,7 +1,7 @@
 """Masks: which symbols may come next, for many half-written programs at once. Holds no model.
 
 `Grammar` makes them from the signatures of a domain's relations, `TypedGrammar` from the type system that a domain
-brings along; search cannot tell them apart. Both let every well-formed program through and nothing else.
+brings along; search treats them alike. Both allow every well-formed program and nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Lengths = Sequence[int | None]
 Scores = Float[Tensor, "rows n_symbols"]
 Allowed = Bool[Tensor, "rows n_symbols"]
 MOST_MASKS = 100_000
-"""How many masks are remembered, a few hundred bytes each, before all are forgotten."""
+"""How many masks are kept, a few hundred bytes each, before all are dropped."""
 
 
 @runtime_checkable

@@ -1,8 +1,8 @@
 """Scores of predicted programs, with intervals, by length and by whether the template was seen.
 
 `strict` and `commutative` operation accuracy are the same for every domain; the other metrics are the domain's own
-credits. Seen and unseen templates are always told apart, because a memory of the training set is worth most of a public
-test set here. Nothing in this module knows how the predictions were made.
+credits. Seen and unseen templates are always scored separately, because memorising the training set already solves most
+of a public test set here. Nothing in this module knows how the predictions were made.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def score(
     facts: Mapping[str, object] | None = None,
     judges: Sequence[Example] | None = None,
 ) -> Report:
-    """Scores one prediction an example; None is a prediction that is not a program and earns what an empty one earns.
+    """Scores one prediction per example; None is a prediction that is not a program and earns what an empty one earns.
 
     `judges` are the examples that the domain gives its credits for, where a prediction was chosen by a part of the
     example's own tests: the same examples with the other tests. Groups are made of the examples themselves.

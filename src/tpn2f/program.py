@@ -3,7 +3,7 @@
     add(n0, n1) | divide(#0, const_2)
 
 `#k` is the value of tuple k; every other argument is a word of the domain's language. A program can also be written as
-a tree, `(divide (add n0 n1) const_2)`: one tuple a call, children before parents, left to right, nothing shared.
+a tree, `(divide (add n0 n1) const_2)`: one tuple per call, children before parents, left to right, nothing shared.
 
 Parsing is bounded and never recurses, so that a hostile text costs an error and not the process. This module knows no
 domain: it does not check that a relation exists, nor how many arguments it takes.
@@ -93,7 +93,7 @@ class Program:
 
     @classmethod
     def from_tree(cls, tree: Tree | list) -> Program:
-        """One tuple a call, children before parents, left to right, no sharing; lists are taken for tuples."""
+        """One tuple per call, children before parents, left to right, no sharing; lists are taken for tuples."""
         return cls(tuple(_tuples_of_tree(tree)))
 
     def to_tree(self) -> Tree:

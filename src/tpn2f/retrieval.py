@@ -1,4 +1,4 @@
-"""The floor that every model has to beat: answer with the program of the most similar training problem.
+"""The baseline that every model has to beat: it answers with the program of the most similar training problem.
 
 Nothing is learned. A problem whose words occur in training gets the program most often given there; any other gets the
 program of the nearest text by TF-IDF over words and pairs of words. The choice of features was made on dev.

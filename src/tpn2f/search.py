@@ -130,7 +130,7 @@ def beam(
     length_penalty: float = 0.0,
     longest: int | None = None,
 ) -> list[list[Candidate]]:
-    """The best programs found with `width` hypotheses a problem, best first; at least one a problem.
+    """The best programs found with `width` hypotheses per problem, best first; at least one per problem.
 
     A hypothesis that ends takes its place in the beam with it, so that a beam of 1 is greedy search. With a type system
     hypotheses may come to a dead end and are dropped there; a problem for which none is left is searched greedily.

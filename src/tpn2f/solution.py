@@ -62,6 +62,8 @@ class Solution:
     """The option that fits best, where there were options."""
     calibrated: bool = False
     """Whether the confidence was made to agree with how often the model is right on dev."""
+    threshold: float | None = None
+    """Below this confidence an answer is a guess, as calibration found; None where no confidence was enough."""
     notes: tuple[str, ...] = ()
     """What else to know before one trusts the answer."""
     notation: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -72,6 +74,17 @@ class Solution:
         """The value as a person writes it; empty when there is none."""
         return "" if self.error else format_value(self.value)
 
+    @property
+    def certainty(self) -> str:
+        """How sure the answer is, in words."""
+        doubt = "" if self.calibrated else ", not calibrated"
+        return f"{'a guess, ' if self.guess else ''}confidence {self.confidence:.2f}{doubt}"
+
+    @property
+    def guess(self) -> bool:
+        """Whether the model is known to be wrong too often at this confidence. Without calibration nothing is known."""
+        return self.calibrated and (self.threshold is None or self.confidence < self.threshold)
+
     def lines(self, abstain_below: float = 0.0) -> Iterator[tuple[str, str]]:
         """What there is to say, line by line, each with its kind. Below that confidence no answer is given."""
         if self.text:
@@ -80,7 +93,7 @@ class Solution:
             yield "note", f"words that training did not have: {_name_some(self.unknown)}"
         for note in self.notes:
             yield "note", note
-        sure = f"confidence {self.confidence:.2f}{'' if self.calibrated else ', not calibrated'}"
+        sure = self.certainty
         if self.program is None:
             yield "error", self.error
             return
@@ -140,6 +153,7 @@ class Solution:
             "option": self.chosen.label if self.chosen is not None and shown else None,
             "confidence": round(self.confidence, 4),
             "calibrated": self.calibrated,
+            "guess": self.guess,
             "abstained": abstained,
             "error": self.error,
             "unknown": list(self.unknown),

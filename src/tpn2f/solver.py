@@ -31,16 +31,26 @@ PRETRAINED = Path(__file__).parent / "pretrained"
 VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
+COMPUTED = "computed as it is written, without a model"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
 class Solver:
     """A model with its vocabularies and its domain."""
 
-    def __init__(self, domain: Domain, codec: Codec, model: Model, temperature: float | None = None) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        codec: Codec,
+        model: Model,
+        temperature: float | None = None,
+        threshold: float | None = None,
+    ) -> None:
         self.domain, self.codec, self.model = domain, codec, model
         self.temperature = temperature
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
+        self.threshold = threshold
+        """Below this confidence an answer is a guess; None where calibration found no confidence that is enough."""
         self.texts: Mapping[str, str] = {}
         """What came with the model as text: a bundled one has a card and a map of its relations."""
         tuples = model.config.decoder == "tpr"
@@ -75,7 +85,7 @@ class Solver:
             if domain is not None:
                 raise
             raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        solver = cls(language, codec, model.eval(), temperature)
+        solver = cls(language, codec, model.eval(), temperature, checkpoint.state.get("threshold"))
         solver.texts = checkpoint.texts
         return solver
 
@@ -125,7 +135,7 @@ class Solver:
         """
         question = Question(text, inputs or {}, options)
         reading = self.read(question)
-        return self._solution(question, reading, self.predict([reading.seen], width)[0])
+        return self._solution(question, reading, self.candidates([reading], width)[0])
 
     def solve_all(
         self, questions: Iterable[str | Question], width: int = 1, batch_size: int = 32
@@ -144,12 +154,20 @@ class Solver:
                     readings[place] = self.read(question)
                 except N2FError as error:
                     errors[place] = str(error)
-            found = dict(zip(readings, self.predict([reading.seen for reading in readings.values()], width)))
+            found = dict(zip(readings, self.candidates(list(readings.values()), width)))
             for place, question in enumerate(asked):
                 if place in errors:
                     yield Solution(Problem(()), None, None, (), 0.0, errors[place], (), text=clean(question.text))
                 else:
                     yield self._solution(question, readings[place], found[place])
+
+    def candidates(self, readings: Sequence[Reading], width: int = 1) -> list[list[Candidate]]:
+        """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
+        asked = [reading for reading in readings if reading.program is None]
+        written = iter(self.predict([reading.seen for reading in asked], width))
+        return [
+            next(written) if reading.program is None else [Candidate(reading.program, 0.0, 0.0)] for reading in readings
+        ]
 
     def read(self, question: Question) -> Reading:
         """A question as the model sees it, and as the executor needs it. Raises DataError or ConfigError."""
@@ -166,7 +184,8 @@ class Solver:
         found = self.work(problem, [best, *(candidate for candidate in candidates if candidate is not best)])
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
         notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION)
-        return replace(found, text=clean(question.text), chosen=chosen, notes=notes)
+        solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
+        return solution if reading.program is None else without_model(solution)
 
     def best_by_options(
         self, problem: Problem, candidates: Sequence[Candidate], options: str | Sequence[str]
@@ -219,6 +238,7 @@ class Solver:
             unknown,
             tuple(others),
             calibrated=self.temperature is not None,
+            threshold=self.threshold,
             notes=self._notes(problem),
             notation=notation_of(self.domain),
         )
@@ -250,6 +270,11 @@ class Solver:
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
         return tuple(notes)
+
+
+def without_model(solution: Solution) -> Solution:
+    """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
+    return replace(solution, unknown=(), calibrated=True, threshold=0.0, notes=(COMPUTED,))
 
 
 def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:

@@ -74,10 +74,10 @@ def unbind_relation(
 
 
 def dual_basis(roles: Float[Tensor, "*batch n d_role"]) -> Float[Tensor, "*batch n d_role"]:
-    """Unbinding vectors u_j with r_i . u_j = delta_ij, one a row (section 3).
+    """Unbinding vectors u_j with r_i . u_j = delta_ij, one per row (section 3).
 
     Exact for linearly independent roles. For dependent ones it is the pseudo-inverse, whose products are the closest to
-    delta_ij in the least-squares sense; `recoverability` tells how far off they are.
+    delta_ij in the least-squares sense; `recoverability` measures how far off they are.
     """
     return torch.linalg.pinv(roles).transpose(-1, -2)
 
@@ -126,7 +126,7 @@ def decompose(
 
 
 class Recoverability(NamedTuple):
-    """How well the fillers of a set of roles can be told apart after superposition."""
+    """How well the fillers of a set of roles can be separated after superposition."""
 
     condition: Float[Tensor, "*batch"]
     """Largest over smallest singular value of the role matrix: how much unbinding may magnify noise in a structure."""

@@ -31,20 +31,20 @@ class Vocabulary:
         return cls(kept)
 
     def extended(self, tokens: Iterable[str]) -> Vocabulary:
-        """With further tokens behind; those that are there already stay where they are."""
+        """With further tokens at the end; tokens that it already has keep their places."""
         more = [token for token in dict.fromkeys(tokens) if token not in self]
         return Vocabulary([*self, *more]) if more else self
 
     @classmethod
     def parse(cls, text: str, where: str) -> Vocabulary:
-        """Reads what `text` gives: one token a line, the specials first."""
+        """Reads what `text` gives: one token per line, the specials first."""
         lines = text.split("\n")
         if tuple(lines[: len(SPECIALS)]) != SPECIALS or lines[-1]:
-            raise DataError(f"{where} is not a vocabulary: expected {' '.join(SPECIALS)} first, and one token a line")
+            raise DataError(f"{where} is not a vocabulary: expected {' '.join(SPECIALS)} first, and one token per line")
         return cls(lines[len(SPECIALS) : -1])
 
     def text(self) -> str:
-        """One token a line: the form on disk."""
+        """One token per line: the form on disk."""
         return "".join(f"{token}\n" for token in self.tokens)
 
     def id(self, token: str) -> int:

@@ -1,7 +1,7 @@
 """Values, steps and texts as people write them: plain text for the terminal, Python and the page. Knows no terminal.
 
-A domain may help with two attributes of its own: `notation`, a mapping from a relation to a template such as
-`"{} / {}"`, and `describe(tuple)`, which says in words what a tuple does.
+A domain may offer `notation`, a mapping from a relation to a template such as `"{} / {}"`, and `describe(tuple)`, which
+says in words what a tuple does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def format_value(value: object) -> str:
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     if isinstance(value, Enum):
         return value.name
-    # A class of the domain's own knows best how it is written.
+    # A class of the domain knows best how its values are written.
     if type(value) not in (str, bool, int, list, tuple, dict, NoneType):
         return str(value)
     try:
@@ -46,19 +46,19 @@ def format_sum(step: Step, notation: Mapping[str, str] | None = None) -> str:
     if template is None:
         written = f"{step.tuple.relation}({', '.join(values)})"
     else:
-        # A negative number beside a sign reads as a slip of the pen.
+        # A negative number beside a sign looks like a typing error.
         written = template.format(*(f"({value})" if value.startswith("-") else value for value in values))
     return f"{written} = {cut(format_value(step.result), 80)}"
 
 
 def cut(text: str, most: int) -> str:
-    """A text on one line, of so many characters at most."""
+    """A text on one line, of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 4].rstrip()} ..."
 
 
 def clean(text: str) -> str:
-    """A text without what could command a terminal or could not be written: control signs, lone surrogates."""
+    """A text without characters that could control a terminal or cannot be written: control signs, lone surrogates."""
     kept = (
         " " if sign.isspace() else "\ufffd" if unicodedata.category(sign) in ("Cc", "Cs") else sign
         for sign in text

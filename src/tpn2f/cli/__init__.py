@@ -1,7 +1,7 @@
 """The command line: reads arguments, calls the library, prints. It holds no logic of its own.
 
-Whatever goes wrong for a reason that the user can act on is one line on standard error and exit code 2. A command is a
-function of one of the modules here and a line in the list below.
+An error that the user can act on is reported as one line on standard error, with exit code 2. Each command is a
+function in one of these modules and has a line in the list below.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ app.add_typer(domain_app, name="domain")
 
 
 def main() -> None:
-    """The entry point: errors of ours become one line, Ctrl-C is quiet."""
+    """The entry point: reports our own errors as one line, and stops quietly on Ctrl-C."""
     try:
         code = app(prog_name="tpn2f", standalone_mode=False)
     except N2FError as error:
@@ -80,7 +80,7 @@ def main() -> None:
             raise
         error.show()  # type: ignore[attr-defined]
         sys.exit(getattr(error, "exit_code", 2))
-    # Typer turns Ctrl-C into a result; any other whole number is a command's wish to leave with it.
+    # Typer turns Ctrl-C into a result; any other whole number is the exit code that a command asks for.
     if code == 130:
         fail("stopped", code=130)
     if isinstance(code, int):

@@ -1,4 +1,4 @@
-"""The commands that answer: run a program, solve a question, show what all this is about."""
+"""The commands that answer: run a program, solve a question, show a demo."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def run(
     value: InputOption = None,
     domain: DomainOption = DEFAULT_DOMAIN,
 ) -> None:
-    """Run a program of yours on a problem of yours, step by step where the language has steps."""
+    """Run your own program on your own problem, step by step where the language has steps."""
     language = load_domain(domain)
     parsed = Program.from_tree(read_tree(program)) if program.lstrip().startswith("(") else Program.parse(program)
     show_run(out, language, parsed, question, dict(read_input(text) for text in value or []))
 
 
 def demo(
-    question: Annotated[str | None, typer.Argument(help="A question of yours, to be solved with the others.")] = None,
+    question: Annotated[str | None, typer.Argument(help="Your own question, solved together with the others.")] = None,
     model: ModelOption = None,
 ) -> None:
-    """See it work: word problems solved step by step, one of yours too, and Lisp programs on inputs."""
+    """See it work: word problems solved step by step, also one of your own, and Lisp programs run on inputs."""
     from tpn2f.cli.demo import load_demo, show_demo
 
     with spinner("loading the models"):
@@ -77,35 +77,38 @@ def demo(
 
 def solve(
     question: Annotated[
-        list[str] | None, typer.Argument(help="Questions; without any, one a line from standard input.")
+        list[str] | None,
+        typer.Argument(help="Questions. Without any, they are read from standard input, one per line."),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", help="Questions one a line, or JSONL with `question`, `options`, `inputs`."),
+        typer.Option(
+            "--file", "-f", help="A file of questions, one per line, or JSONL with `question`, `options`, `inputs`."
+        ),
     ] = None,
     options: Annotated[
         str | None, typer.Option("--options", "-o", help="Answers to choose from: 'a ) 38 , b ) 27.675 , ...'.")
     ] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
-    alternatives: Annotated[int, typer.Option(min=0, max=99, help="Show so many other programs as well.")] = 0,
+    alternatives: Annotated[int, typer.Option(min=0, max=99, help="How many other programs to show as well.")] = 0,
     abstain_below: Annotated[float, typer.Option(min=0.0, max=1.0, help="Give no answer below this confidence.")] = 0.0,
     value: InputOption = None,
     domain: OtherDomainOption = None,
     data: DataOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence.
 
-    Without --model it is the default bundled model; --domain names that of another domain. A line of a file that
-    cannot be read is told and left out; the exit code is 1 then.
+    Without --model the default bundled model is used; --domain selects the bundled model of another domain. A line of
+    a file that cannot be read is reported and left out; the exit code is then 1.
     """
     if question and file is not None:
-        raise DataError("questions came as arguments and with --file; expected one of the two")
+        raise DataError("questions were given both as arguments and with --file; expected only one of the two")
     if not question and file is None and sys.stdin.isatty():
         raise DataError(
             'there is no question: write one in quotes, as in tpn2f solve "What is 20 percent of 50?", name a file '
-            "with --file, or pipe questions in, one a line"
+            "with --file, or pipe questions in, one per line"
         )
     inputs = dict(read_input(text) for text in value or [])
     with ExitStack() as stack:
@@ -117,7 +120,7 @@ def solve(
             from tpn2f.solver import Solver
 
             solver = Solver.load(model, data, domain)
-        # What is typed or piped is answered line by line, what lies in a file in batches.
+        # Questions that are typed or piped are answered line by line, those of a file in batches.
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))
         told = Told(solver, max(width, alternatives + 1), 1 if piped else 32, alternatives, abstain_below, as_json)
@@ -139,7 +142,7 @@ class Told:
     as_json: bool
 
     def answer(self, lines: Iterator[Line], total: int, alone: bool) -> int:
-        """Answers in order, as they are ready; the number of lines that could not be read."""
+        """Prints the answers in order, as soon as they are ready; returns how many lines could not be read."""
         failed = done = 0
         with progress_line() as update:
             while part := list(islice(lines, self.batch_size)):
@@ -177,14 +180,14 @@ class Told:
 
 
 def print_json(record: Mapping[str, object]) -> None:
-    """One line, at once: whoever reads a pipe need not wait."""
+    """Writes one line at once, so that whoever reads a pipe need not wait."""
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
 @contextmanager
 def progress_line() -> Iterator[Callable[[str], None]]:
-    """How far it is, where the answers themselves do not show it."""
+    """Shows the progress where the answers themselves do not show it."""
     if out.is_terminal:
         yield lambda message: None
     else:

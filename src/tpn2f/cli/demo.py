@@ -1,7 +1,7 @@
-"""`tpn2f demo`: word problems that a model solves, one of the visitor's own, Lisp tasks, programs that would never end.
+"""`tpn2f demo`: word problems that a model solves, the user's own question, Lisp tasks, programs that never end.
 
-The models are somebody else's business: functions that solve come in. Without one the programs of its problems are
-given, not predicted, and the demo says so.
+This module loads no models: it gets functions that solve. Without such a function the programs are given, not
+predicted, and the demo says so.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 
 
 def load_demo(model: Path | None = None) -> tuple[Solver | None, Solver | None]:
-    """What solves the word problems, a model that is named or the bundled one, and what solves the tasks, if there."""
+    """The solver of the word problems (the named model or the bundled one), and that of the tasks if there is one."""
     from tpn2f.solver import Solver, bundled_models
 
     lisp = Solver.load(LISP) if LISP in bundled_models() else None
@@ -86,7 +86,7 @@ def show_demo(
     ask: Callable[[], str] | None = None,
     solve_lisp: SolveWith | None = None,
 ) -> None:
-    """All of it. `own` is a question of the visitor's, `ask` gets one after another until an empty one comes."""
+    """Runs the whole demo. `own` is a question of the user; `ask` asks for more until an empty one comes."""
     console.print("[bold]Word problems, solved step by step[/]\n")
     if solve is None:
         console.print("[yellow]No model is bundled with this installation: the programs here are given.[/]\n")
@@ -108,7 +108,7 @@ def show_demo(
 
 
 def show_given(console: Console, question: str, program: Program) -> None:
-    """A word problem worked by a program that is not the model's."""
+    """Shows a word problem solved by a given program, not by the model."""
     domain = load_domain(WORDS)
     problem = read_problem(domain, question)
     console.print(escape(question), soft_wrap=True)
@@ -117,7 +117,7 @@ def show_given(console: Console, question: str, program: Program) -> None:
 
 
 def show_solved(console: Console, solve: Solve, question: str) -> None:
-    """A word problem worked by a program that the model wrote; a question that cannot be read is told in a line."""
+    """Shows a word problem solved by the model's program; a question that cannot be read is reported in one line."""
     console.print(escape(cut(clean(question), 600)), soft_wrap=True)
     try:
         solution = solve(question)
@@ -128,13 +128,12 @@ def show_solved(console: Console, solve: Solve, question: str) -> None:
         if kind == "note":
             console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
     show_told(console, load_domain(WORDS), solution.steps)
-    sure = f"confidence {solution.confidence:.2f}{'' if solution.calibrated else ', not calibrated'}"
     found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
-    console.print(f"  {found}   ({sure})\n", soft_wrap=True)
+    console.print(f"  {found}   ({solution.certainty})\n", soft_wrap=True)
 
 
 def show_lisp(console: Console, solve: SolveWith | None = None) -> None:
-    """Lisp programs on inputs: written by a model, or given."""
+    """Shows Lisp programs on inputs: written by a model, or given."""
     console.print("[bold]Lisp programs for tasks in plain language[/]\n")
     if solve is None:
         console.print("[yellow]No model for AlgoLisp is bundled with this installation: the programs are given.[/]\n")
@@ -148,9 +147,9 @@ def show_lisp(console: Console, solve: SolveWith | None = None) -> None:
 
 
 def show_hostile(console: Console) -> None:
-    """Programs that would never end."""
+    """Shows that programs that would never end are stopped."""
     domain = load_domain(LISP)
-    console.print("[bold]Programs that would never end, ended at once[/]\n")
+    console.print("[bold]Programs that would never end are stopped at once[/]\n")
     for program in HOSTILE:
         console.print(f"  {escape(program)}", soft_wrap=True)
         try:

@@ -1,4 +1,4 @@
-"""What the terminal shows of examples, runs and findings. Numbers come from elsewhere; nothing is computed here."""
+"""Shows examples, runs and findings on the terminal. It only displays numbers; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _show_steps(console: Console, domain: Domain, steps: Iterable[Step]) -> None
 
 
 def show_told(console: Console, domain: Domain, steps: Iterable[Step]) -> None:
-    """Steps for somebody who does not know the language: the sum, and where the domain can say it, what it does."""
+    """Steps for readers who do not know the language: the calculation, and its meaning where the domain can say it."""
     told = [(format_sum(step, notation_of(domain)), step) for step in steps]
     width = max((len(text) for text, _ in told), default=0)
     for number, (text, step) in enumerate(told, 1):
@@ -61,8 +61,10 @@ def show_solution(console: Console, solution: Solution, abstain_below: float = 0
 
 
 def show_calibration(console: Console, calibration: Calibration) -> None:
-    """What calibration found: how far confidence was from accuracy, and how much can be answered at a precision."""
-    table = Table(title=f"confidence on the half of {calibration.reported:,} questions that nothing was fitted on")
+    """Shows the result of calibration: how far confidence is from accuracy, and the coverage at a given precision."""
+    table = Table(
+        title=f"confidence on the {calibration.reported:,} questions of the half that was not used for fitting"
+    )
     for column in ("confidence", "questions", "mean before", "right", "questions", "mean after", "right"):
         table.add_column(column, justify="right")
     for before, after in zip(calibration.before, calibration.after):
@@ -110,7 +112,7 @@ def show_example(console: Console, domain: Domain, example: Example) -> None:
 
 
 def show_training(console: Console, progress_console: Console, trainer: Trainer) -> bool:
-    """Runs a training and shows how it goes: a bar on a terminal, a line a scoring everywhere. Whether it finished."""
+    """Trains and shows the progress: a bar on a terminal, one line per scoring. Returns whether it finished."""
     finished = trainer.standing.finished
     with _training_bar(progress_console) as progress:
         task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
@@ -118,7 +120,8 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
             if event.kind == "step":
                 progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
             elif event.kind == "dev":
-                scores = f"loss {event.loss:.3f}, dev strict {100 * event.dev:.2f} %{_best_so_far(event.best)}"
+                dev = f"dev {trainer.config.training.selection} {100 * event.dev:.2f} %"
+                scores = f"loss {event.loss:.3f}, {dev}{_best_so_far(event.best)}"
                 spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
                 console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
             elif event.kind == "finished":
@@ -133,7 +136,7 @@ def _training_bar(console: Console) -> Progress:
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[facts]}"),
-        # What is left is the last to give way on a narrow terminal.
+        # On a narrow terminal the remaining time is the last column to be dropped.
         TimeRemainingColumn(table_column=Column(min_width=7)),
     )
     return Progress(*columns, console=console, transient=True)
@@ -148,7 +151,7 @@ def _best_so_far(best: float) -> str:
 
 
 def show_tuning(console: Console, progress_console: Console, tuner: Tuner, trials: int, timeout: float) -> None:
-    """Runs trials and shows how they go: a bar a trial on a terminal, a line a trial everywhere."""
+    """Runs trials and shows their progress: one bar per trial on a terminal, and one line per trial."""
     with _training_bar(progress_console) as progress:
         task: TaskID | None = None
         for event in tuner.run(trials, timeout):
@@ -171,7 +174,7 @@ def show_tuning(console: Console, progress_console: Console, tuner: Tuner, trial
 
 
 def _settings(settings: Mapping[str, object]) -> str:
-    """Short, for reading; `show_best` writes them in full."""
+    """The settings in short form, for reading; `show_best` writes them in full."""
     values = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in settings.items()}
     return ", ".join(f"{key}={value}" for key, value in values.items())
 
@@ -183,7 +186,7 @@ def _ending(event: TrialEvent) -> str:
         "finished": f"{score} ({spent})",
         "pruned": f"pruned at {score} ({spent})",
         "failed": "failed",
-        "saved": f"saved at {score} ({spent}); the same command goes on",
+        "saved": f"saved at {score} ({spent}); run the same command to continue",
     }
     return words[event.kind] + (f", {event.text}" if event.text else "")
 

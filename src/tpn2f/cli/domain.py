@@ -1,4 +1,4 @@
-"""The commands on a domain of one's own: begin one, check it, show its language."""
+"""The commands for your own domain: start one, check it, show its language."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from rich.markup import escape
 from tpn2f.cli.terminal import DataOption, JsonOption, err, out, spinner
 from tpn2f.domain import HasDoc, HasMentions, inputs_of, load_domain
 
-domain_app = typer.Typer(help="Begin, check and look at a domain of your own.", no_args_is_help=True)
+domain_app = typer.Typer(help="Start, check and show your own domain.", no_args_is_help=True)
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="DOMAIN", help="Your domain as file.py:Name, or file.py; or an installed one.")
+    str,
+    typer.Argument(
+        metavar="DOMAIN", help="Your domain as file.py:Name or file.py, or the name of an installed domain."
+    ),
 ]
 
 
 @domain_app.command("new")
 def domain_new(
-    name: Annotated[str, typer.Argument(help="What the domain is called: small letters, digits and _.")],
+    name: Annotated[str, typer.Argument(help="The name of the domain: lowercase letters, digits and _.")],
     folder: Annotated[Path, typer.Option(help="Where to write the files.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
@@ -36,10 +39,11 @@ def domain_new(
 
 @domain_app.command("check")
 def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Hold a domain to the contract and say in plain words what is wrong; exit code 1 when there are errors.
+    """Check a domain against the contract and report in plain words what is wrong; exit code 1 if there are errors.
 
     Finds programs that cannot be parsed, unknown relations, wrong arities and types, ambiguous texts, leaks between
-    splits, gold that does not run, and functions that loop or build too much. Runs in a process of its own.
+    splits, gold programs that do not run, and functions that never end or use too much memory. The check runs in a
+    separate process.
     """
     from tpn2f.contract.isolated import inspect_domain
 
@@ -63,7 +67,7 @@ def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOpt
 
 @domain_app.command("show")
 def domain_show(domain: SpecArgument, data: DataOption = None) -> None:
-    """The language of a domain: its relations with their types and help, its constants, what texts name."""
+    """Show the language of a domain: its relations with types and help, its constants, and what texts mention."""
     language = load_domain(domain, data)
     out.print(
         f"[bold]{escape(language.name)}[/]  {escape(language.doc if isinstance(language, HasDoc) else '')}",

@@ -1,4 +1,4 @@
-"""The command that looks inside: the fillers and roles of a question's words, attention, the map of relations."""
+"""The command that looks inside a model: fillers and roles of the words, attention, the map of relations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "html", "json")
 SHADES = " ░▒▓█"
 MOST_WORDS = 400
-"""So many words of a question are shown."""
+"""The most words of a question that are shown."""
 _MARGIN = 10
 _GROUPS = 15
 
@@ -46,26 +46,28 @@ _GROUPS = 15
 def explain(
     question: Annotated[
         list[str] | None,
-        typer.Argument(help="Questions; without any and without --split, one a line from standard input."),
+        typer.Argument(
+            help="Questions. Without any and without --split, they are read from standard input, one per line."
+        ),
     ] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
-    split: Annotated[str | None, typer.Option(help="Look at the model over this split, such as dev.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="So many examples of the split; 0 for all.")] = 1_000,
-    shuffles: Annotated[int, typer.Option(min=1, max=100_000, help="Shuffles of the controls.")] = 199,
-    output: Annotated[Path | None, typer.Option(help="A folder for pictures, a page and the numbers.")] = None,
+    split: Annotated[str | None, typer.Option(help="Analyse the model over this split, such as dev.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many examples of the split to use; 0 for all.")] = 1_000,
+    shuffles: Annotated[int, typer.Option(min=1, max=100_000, help="How many times the controls are shuffled.")] = 199,
+    output: Annotated[Path | None, typer.Option(help="A folder to write pictures, a page and the numbers to.")] = None,
     formats: Annotated[
-        str | None, typer.Option("--format", help="What to write there: png, svg, html, json, joined by commas.")
+        str | None, typer.Option("--format", help="What to write there: png, svg, html, json, separated by commas.")
     ] = None,
     value: InputOption = None,
     domain: OtherDomainOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """See inside a model: which filler and role each word selects, what each tuple attends to, how relations cluster.
+    """Look inside a model: which filler and role each word selects, what each tuple attends to, how relations cluster.
 
-    With --split also: words by filler and role, how much of the decoder's state is the tuple it writes, and whether
-    fillers follow meaning and roles structure, against shuffled controls.
+    With --split it also shows the words by filler and role, how much of the decoder's state is the tuple that it
+    writes, and whether fillers follow meaning and roles follow structure, compared with shuffled controls.
     """
     from tpn2f.explain import analyse, explain_question
     from tpn2f.solver import Solver
@@ -77,7 +79,7 @@ def explain(
         if not asked:
             raise DataError("nothing to explain: give a question, or --split dev to look at the model")
     if {"png", "svg", "html"} & set(wanted):
-        # Before anything takes time: pictures need an extra.
+        # Checked before the slow work starts: pictures need an extra.
         import tpn2f.explain.plots  # noqa: F401
     solver = Solver.load(model, data, domain)
     inputs = dict(read_input(text) for text in value or [])
@@ -110,7 +112,7 @@ def explain(
 def _read_formats(text: str | None, output: Path | None) -> tuple[str, ...]:
     if output is None:
         if text is not None:
-            raise ConfigError("--format says what to write; name a folder for it with --output DIR")
+            raise ConfigError("--format needs a folder to write to: name one with --output DIR")
         return ()
     names = FORMATS if text is None else tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
@@ -128,7 +130,7 @@ def write_all(
     analysis: Analysis | None,
     numbers: str,
 ) -> list[Path]:
-    """Pictures, page and numbers in a folder; the files."""
+    """Writes pictures, page and numbers into a folder; returns the files."""
     written: list[Path] = []
     if "json" in formats:
         write(folder / "explain.json", numbers)
@@ -206,7 +208,7 @@ def show_question(console: Console, text: str, seen: QuestionMap) -> None:
 def _show_attention(console: Console, seen: QuestionMap, words: Sequence[str]) -> None:
     steps = [f"#{place}  {step}" for place, step in enumerate(seen.program or ())]
     margin = max(map(len, steps), default=0) + 2
-    console.print("[dim]attention: one shade a word, and the words that are attended to most[/]")
+    console.print("[dim]attention: one shade per word, and the words with the most attention[/]")
     for step, weights in zip(steps, seen.attention):
         most = max(weights) or 1.0
         strip = "".join(SHADES[round(4 * weight / most)] for weight in weights[: len(words)])
@@ -270,7 +272,7 @@ def show_analysis(console: Console, analysis: Analysis) -> None:
         table.add_row("chance", f"{100 * measure.chance:.1f} %", "", "", "")
         console.print(table)
     if analysis.purity:
-        table = Table(title="do groups follow classes?", caption="shuffled: the mean of the controls")
+        table = Table(title="do groups follow classes?", caption="shuffled controls, mean")
         for column in ("groups", "against", "purity", "shuffled", "mutual information", "shuffled", "p"):
             table.add_column(column, justify="left" if column in ("groups", "against") else "right")
         for check in analysis.purity:
@@ -282,7 +284,7 @@ def show_analysis(console: Console, analysis: Analysis) -> None:
 
 
 def _show_groups(console: Console, kind: str, groups: Sequence[WordGroup], size: int) -> None:
-    table = Table(title=f"words by {kind}: the largest of {len(groups)} that are used, of {size}")
+    table = Table(title=f"words by {kind}: the largest groups; {len(groups)} of {size} {kind}s are used")
     table.add_column(kind, justify="right")
     table.add_column("tokens", justify="right")
     table.add_column("typical words")

@@ -1,4 +1,4 @@
-"""What the data doctor found, as tables for the terminal."""
+"""The findings of the data check, as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTED = 20
 def show_health(
     console: Console, health: SplitReport, list_ids: bool = False, grades: Mapping[str, str] | None = None
 ) -> None:
-    """The doctor's findings as tables. `grades` are what the grades of records mean, where there are such."""
+    """Shows the findings of the data check as tables. `grades` says what the grades mean, if there are any."""
     if grades:
         _show_grades(console, health, grades)
     for start in range(0, len(health.splits), ACROSS):
@@ -27,7 +27,7 @@ def show_health(
     if health.leaks:
         _show_leaks(console, health.leaks)
     for line in health.missing:
-        console.print(f"not there: {escape(line)}", soft_wrap=True)
+        console.print(f"unavailable: {escape(line)}", soft_wrap=True)
     for split in health.splits:
         shown = split.skipped if list_ids else split.skipped[:LISTED]
         for line in shown:
@@ -69,19 +69,19 @@ def _show_grades(console: Console, health: SplitReport, grades: Mapping[str, str
 
 
 def _show_splits(console: Console, domain: str, splits: Sequence[SplitHealth], marks: bool) -> None:
-    table = Table(title=f"{domain}: what is there")
+    table = Table(title=f"{domain}: contents")
     for column in ("", *(split.split for split in splits)):
         table.add_column(column, justify="left" if not column else "right")
     rows = {
         "records": lambda s: f"{s.records:,}",
         "left out": lambda s: f"{len(s.skipped):,}",
-        "texts that occurred before": lambda s: f"{s.duplicates:,}",
-        "distinct texts (values taken out)": lambda s: f"{s.texts:,}",
+        "repeated texts": lambda s: f"{s.duplicates:,}",
+        "distinct texts (without values)": lambda s: f"{s.texts:,}",
         "distinct (text, program) pairs": lambda s: f"{s.pairs:,}",
-        "texts with several programs": lambda s: f"{s.ambiguous:,}",
+        "texts with more than one program": lambda s: f"{s.ambiguous:,}",
         "distinct programs": lambda s: f"{s.programs:,}",
-        "words, mean / most": lambda s: f"{s.mean_words:.1f} / {s.longest_words}",
-        "tuples, mean / most": lambda s: f"{s.mean_tuples:.1f} / {s.longest_tuples}",
+        "words, mean / maximum": lambda s: f"{s.mean_words:.1f} / {s.longest_words}",
+        "tuples, mean / maximum": lambda s: f"{s.mean_tuples:.1f} / {s.longest_tuples}",
         "gold program gives gold answer": lambda s: f"{100 * s.solved:.2f} %",
     }
     for name, cell in rows.items():

@@ -1,4 +1,4 @@
-"""The commands that learn: train, tune."""
+"""The commands that train: train, tune."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="Change 
 def train(
     config: ConfigArgument,
     folder: Annotated[Path | None, typer.Option(help="The run directory. Default: runs/NAME.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of the run.")] = False,
-    force: Annotated[bool, typer.Option(help="Resume although the config or the data changed.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint of the run.")] = False,
+    force: Annotated[bool, typer.Option(help="Resume even if the config or the data changed.")] = False,
     settings: SettingsOption = None,
     domain: OtherDomainOption = None,
     data: DataOption = None,
 ) -> None:
-    """Train a model from a config file. Ctrl-C saves; --resume goes on bit for bit.
+    """Train a model from a config file. Ctrl-C saves; --resume continues with exactly the same numbers.
 
-    With several processes: torchrun --standalone --nproc-per-node 2 -m tpn2f train CONFIG --resume; with --max-restarts
-    3 before -m they start again from the last checkpoint when one of them dies.
+    With several processes: torchrun --standalone --nproc-per-node 2 -m tpn2f train CONFIG --resume. Add --max-restarts
+    3 before -m to restart from the last checkpoint when a process dies.
     """
     from tpn2f.config import load_config
 
@@ -48,11 +48,11 @@ def train(
     place = folder or Path("runs") / setup.name
     if not train_run(setup, place, data, resume, force):
         words = ["train", config, "--folder", place, *_again(settings, data), "--resume"]
-        err.print(f"saved; go on with: {escape(shlex.join(['tpn2f', *map(str, words)]))}", soft_wrap=True)
+        err.print(f"saved; continue with: {escape(shlex.join(['tpn2f', *map(str, words)]))}", soft_wrap=True)
 
 
 def train_run(config: Config, place: Path, data: Path | None, resume: bool = False, force: bool = False) -> bool:
-    """Trains in one run directory and shows how it goes. Whether it came to its end, or somebody else shows it."""
+    """Trains in one run directory and shows the progress. Returns whether it finished, or another process shows it."""
     from tpn2f.checkpoint import locked
     from tpn2f.cli.display import show_training
     from tpn2f.training import Trainer
@@ -63,7 +63,9 @@ def train_run(config: Config, place: Path, data: Path | None, resume: bool = Fal
     hardware = choose_hardware(config.training.device, config.training.precision)
     with join_processes(hardware.device) as processes, locked(place) if processes.leads else nullcontext():
         if not resume and (place / "checkpoints" / "last").exists():
-            raise CheckpointError(f"{place} already holds a training: go on with --resume, or choose another --folder")
+            raise CheckpointError(
+                f"{place} already holds a training: continue it with --resume, or choose another --folder"
+            )
         processes.wait()
         with spinner(f"reading {config.data.domain}"):
             trainer = Trainer(config, load_domain(config.data.domain, data), place, processes)
@@ -80,22 +82,28 @@ def tune(
     config: ConfigArgument,
     search: Annotated[
         list[str] | None,
-        typer.Option(help="What varies: 'training.learning_rate=log 1e-3 1e-2', uniform A B, int A B, choice A B."),
+        typer.Option(
+            help="A setting to vary: 'training.learning_rate=log 1e-3 1e-2', uniform A B, int A B, choice A B."
+        ),
     ] = None,
-    space: Annotated[Path | None, typer.Option(help="A TOML file whose table `search` says what varies.")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="How many trials the study is to have in all.")] = 20,
-    timeout: Annotated[float | None, typer.Option(min=0, help="Save and stop after so many seconds.")] = None,
+    space: Annotated[
+        Path | None, typer.Option(help="A TOML file whose table `search` lists the settings to vary.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="How many trials the study has in total.")] = 20,
+    timeout: Annotated[float | None, typer.Option(min=0, help="Save and stop after this many seconds.")] = None,
     folder: Annotated[Path | None, typer.Option(help="The run directory. Default: runs/NAME-tune.")] = None,
     storage: Annotated[
         str, typer.Option(help="A database URL that several machines share. Default: FOLDER/study.db.")
     ] = "",
     study: Annotated[str, typer.Option(help="The study's name in the database. Default: the config's.")] = "",
-    pruner: Annotated[str, typer.Option(help="What ends hopeless trials early: median, halving, none.")] = "median",
-    startup: Annotated[int, typer.Option(min=0, help="How many trials are spared by the pruner at first.")] = 5,
+    pruner: Annotated[
+        str, typer.Option(help="The rule that stops hopeless trials early: median, halving, none.")
+    ] = "median",
+    startup: Annotated[int, typer.Option(min=0, help="How many trials run to the end before the pruner starts.")] = 5,
     settings: SettingsOption = None,
     data: DataOption = None,
 ) -> None:
-    """Search for the settings that are best on dev. Ctrl-C saves; the same command goes on.
+    """Search for the settings that are best on dev. Ctrl-C saves; the same command continues.
 
     Every trial is a training in FOLDER/trial-NNN. The best config is FOLDER/best.toml. The same command on several
     machines with one --storage, or several times on one machine, shares the work.
@@ -118,14 +126,14 @@ def tune(
         show_tuning(out, err, tuner, trials, math.inf if timeout is None else timeout)
     best = tuner.best()
     if best is None:
-        err.print("no trial has come to its end yet: the same command goes on")
+        err.print("no trial has finished yet: run the same command to continue")
     else:
         found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
         show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
 
 
 def _again(settings: Sequence[str] | None, data: Path | None) -> list[str]:
-    """The options that a command needs again to mean the same."""
+    """The options that a command needs to be repeated with the same meaning."""
     return [
         *(word for setting in settings or [] for word in ("--set", setting)),
         *(["--data", str(data)] if data else []),
@@ -150,7 +158,7 @@ def _run_quietly(trainer: Trainer) -> bool:
 
 @contextmanager
 def _stopping(work: Trainer | Tuner) -> Iterator[None]:
-    """Ctrl-C and SIGTERM let the step end and save; a second Ctrl-C stops at once."""
+    """Ctrl-C and SIGTERM finish the current step and save; a second Ctrl-C stops at once."""
 
     def stop(number: int, frame: object) -> None:
         if work.stop:

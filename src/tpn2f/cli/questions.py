@@ -1,6 +1,6 @@
-"""Questions from files and pipes: one a line as plain text, or as JSON with what comes with it. Solves nothing.
+"""Questions from files and pipes: one per line, as plain text or as JSON with options and inputs. Solves nothing.
 
-A line that cannot be read is an Unread with its number and the reason, so that the lines behind it are not lost.
+A line that cannot be read is an Unread with its number and the reason, so that the following lines are not lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIELDS = ("question", "text")
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that is no question."""
+    """A line that cannot be read as a question."""
 
     reason: str
 
@@ -64,7 +64,7 @@ def read_line(text: str, only_json: bool = False) -> Question | Unread:
 
 
 def read_lines(lines: Iterable[str], name: str, only_json: bool = False) -> Iterator[Line]:
-    """The questions of a text, line by line; empty lines ask nothing."""
+    """The questions of a text, line by line; empty lines are skipped."""
     for number, text in enumerate(lines, 1):
         if text.strip():
             yield Line(f"{name}, line {number}", read_line(text, only_json))
@@ -72,7 +72,7 @@ def read_lines(lines: Iterable[str], name: str, only_json: bool = False) -> Iter
 
 @contextmanager
 def open_questions(path: Path | None) -> Iterator[Iterator[Line]]:
-    """The questions of a file, or of standard input for None or `-`. Bytes that are no text become question marks."""
+    """The questions of a file, or of standard input for None or `-`. Invalid bytes become question marks."""
     if path is None or str(path) == "-":
         if hasattr(sys.stdin, "reconfigure"):
             sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
@@ -91,13 +91,13 @@ def _open(path: Path) -> IO[str]:
 
 
 def count_questions(path: Path) -> int:
-    """How many lines of a file ask something."""
+    """How many lines of a file are not empty."""
     with _open(path) as file:
         return sum(bool(line.strip()) for line in file)
 
 
 def add_given(asked: Question | Unread, inputs: Mapping[str, object], options: str | None) -> Question | Unread:
-    """A question with what was said once for all of them; what it says itself comes first."""
+    """A question with the defaults that hold for all questions; its own values take precedence."""
     if isinstance(asked, Unread):
         return asked
     return Question(asked.text, {**inputs, **asked.inputs}, asked.options or options)

@@ -1,4 +1,4 @@
-"""The commands that make what is published: the tables of results, and the models that come with the package."""
+"""The commands that produce what is published: the tables of results, and the models that come with the package."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def reproduce(
     root: RootOption = Path(),
     settings: Annotated[list[str] | None, typer.Option("--set", help="Change a setting of every row.")] = None,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Train nothing: score rows as far as they are trained.")
+        bool, typer.Option("--unfinished", help="Train nothing: score each row as far as it is trained.")
     ] = False,
     data: DataOption = None,
 ) -> None:
-    """Redo a table of results: train what is not trained, score it on test, write results/ and the tables.
+    """Reproduce a table of results: train the rows that are not trained yet, score them on test, write the tables.
 
-    A training that was stopped goes on where it stood. Every report says how many epochs its row had.
+    A training that was stopped continues from its last checkpoint. Every report says how many epochs its row had.
     """
     from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
@@ -51,7 +51,7 @@ def reproduce(
             err.print(f"[bold]{escape(name)}[/]")
             if not train_run(config, runs / name, data, resume=True):
                 again = f"tpn2f reproduce {table} --runs {runs}"
-                err.print(f"saved; go on with: {escape(again)}", soft_wrap=True)
+                err.print(f"saved; continue with: {escape(again)}", soft_wrap=True)
                 raise typer.Exit(130)
     results = root / "results"
     for name in rows:
@@ -84,10 +84,10 @@ def reproduce(
 
 
 def bundle(
-    run: Annotated[Path, typer.Argument(help="The run directory whose best weights are to be shipped.")],
+    run: Annotated[Path, typer.Argument(help="The run directory whose best weights are put into the package.")],
     name: Annotated[str, typer.Argument(help="The name of the bundled model, such as mathqa.")],
     report: Annotated[
-        list[Path] | None, typer.Option(help="Reports of exactly these weights, for the card; see `reproduce`.")
+        list[Path] | None, typer.Option(help="Reports of exactly these weights, for the model card; see `reproduce`.")
     ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
     data: DataOption = None,

@@ -30,37 +30,42 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="Which examples to score. Default: dev.")] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
-    masks: Annotated[bool, typer.Option(help="Let only well-formed programs out of a model.")] = True,
-    types: Annotated[bool, typer.Option(help="Make the masks from the language's type system, if it has one.")] = True,
+    masks: Annotated[bool, typer.Option(help="Allow only well-formed programs.")] = True,
+    types: Annotated[bool, typer.Option(help="Use masks from the language's type system, if it has one.")] = True,
     guided: Annotated[bool, typer.Option("--guided", help="Take the best candidate of the beam that runs.")] = False,
     tests: Annotated[
         int,
         typer.Option(
-            min=0, help="Show so many tests: take the best of the beam that passes them, score it by the others."
+            min=0,
+            help="How many tests to show: the best candidate of the beam that passes them is scored by the others.",
         ),
     ] = 0,
     options: Annotated[
         bool,
-        typer.Option("--options", help="Show the options of each question: prefer what gives one of them."),
+        typer.Option(
+            "--options", help="Show the options of each question: prefer programs whose value is one of them."
+        ),
     ] = False,
-    system: Annotated[str, typer.Option(help="Without a model, what answers: retrieval, gold or empty.")] = "retrieval",
+    system: Annotated[
+        str, typer.Option(help="The system that answers if there is no model: retrieval, gold or empty.")
+    ] = "retrieval",
     predictions: Annotated[
-        Path | None, typer.Option(help="Score this file instead: one JSON object a line with the field `program`.")
+        Path | None, typer.Option(help="Score this file instead: one JSON object per line with the field `program`.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Write a model's predictions to this file.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Score only so many examples; 0 for all.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="How many examples to score; 0 for all.")] = 0,
     output: Annotated[Path | None, typer.Option(help="Also write the report as JSON to this file.")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model, a system without weights, or anybody's prediction file, strictly and in the published way.
+    """Score a model, a system without weights, or a prediction file: with strict metrics and with the published ones.
 
-    The retrieval baseline answers with the program of the nearest training problem: the floor for every model.
+    The retrieval baseline answers with the program of the nearest training problem. Every model should beat it.
     """
     from tpn2f.evaluation import Mode, evaluate_file, evaluate_model, evaluate_system, write_predictions
 
     if (tests or options) and model is None:
-        raise ConfigError(f"{'--tests' if tests else '--options'} helps the search of a model: name one with --model")
+        raise ConfigError(f"{'--tests' if tests else '--options'} works only with a model: name one with --model")
     started = time.perf_counter()
     with spinner("scoring") as update:
         if model is not None:
@@ -95,7 +100,7 @@ def evaluate(
 
 def results(
     root: Annotated[Path, typer.Argument(help="The project's folder.")] = Path(),
-    check: Annotated[bool, typer.Option("--check", help="Only say whether the tables are up to date.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether the tables are up to date.")] = False,
 ) -> None:
     """Fill the tables of README.md and docs/results.md from the files in results/."""
     from tpn2f.publish.tables import stale_pages, write_tables

@@ -28,23 +28,25 @@ def serve(
             help="A run directory, a checkpoint or a bundled model; repeat for several. Default: all bundled.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen. Only this machine can reach the default.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. The default can be reached from this machine only.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 chooses a free one.")] = 8765,
     show: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open a browser. Default: where there is a desktop.")
+        bool | None, typer.Option("--open/--no-open", help="Open a browser. Default: only if there is a desktop.")
     ] = None,
     domain: OtherDomainOption = None,
     data: DataOption = None,
 ) -> None:
-    """Explore models in the browser: ask, see the steps, look inside. Also an API; /openapi.json describes it."""
+    """Explore models in the browser: ask, see the steps, look inside. Also serves an API; see /openapi.json."""
     try:
         from tpn2f.web.server import LOOPBACK, address_of, make_server, open_socket
     except ImportError as error:
-        raise DataError(f"the explorer needs what {error.name} is part of: pip install 'tpn2f[web]'") from error
+        raise DataError(f"the explorer needs {error.name}, which is not installed: pip install 'tpn2f[web]'") from error
     for name in model or []:
         if ("/" in name or "\\" in name) and not Path(name).exists():
             raise DataError(f"--model {name}: there is no such directory; expected a run directory or a bundled model")
-    # The address is there before torch is: whoever opens it meanwhile waits a moment.
+    # The address is open before torch is loaded: whoever connects early waits a moment.
     with open_socket(host, port) as listener:
         address = address_of(listener, host)
         out.print(address, soft_wrap=True, markup=False, highlight=False)
@@ -63,14 +65,14 @@ def serve(
             app = make_app(solvers, ServerLimits(), hosts)
         err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
         wanted = has_desktop() if show is None else show
-        # However Ctrl-C comes through: as uvicorn's own orderly end, or as an exception after it.
+        # Ctrl-C arrives in two ways: as uvicorn's own orderly end, or as an exception after it.
         with suppress(KeyboardInterrupt):
             make_server(app, ServerLimits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
         err.print("stopped")
 
 
 def load_models(places: list[str], data: Path | None, domain: str | None = None) -> dict[str, Solver]:
-    """The models under short names: a run directory's is its own, the name of a second one gets a number."""
+    """The models under short names: the name of the run directory, with a number if it occurs twice."""
     from tpn2f.solver import Solver, bundled_models
 
     wanted = places or bundled_models()

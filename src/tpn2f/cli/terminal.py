@@ -15,16 +15,16 @@ from rich.markup import escape
 from tpn2f.domain import Domain, skipped_of
 from tpn2f.errors import DataError
 
-# No emoji codes: a ratio `a:b:c` is to stay what it is.
+# No emoji codes: a ratio `a:b:c` must be shown unchanged.
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
 DomainOption = Annotated[
-    str, typer.Option("--domain", "-d", help="An installed domain, or a domain of your own as file.py:Name.")
+    str, typer.Option("--domain", "-d", help="An installed domain, or your own domain as file.py:Name.")
 ]
 OtherDomainOption = Annotated[
     str | None,
-    typer.Option("--domain", "-d", help="The domain, where it is not the model's or the config's: file.py:Name."),
+    typer.Option("--domain", "-d", help="A domain other than that of the model or the config: file.py:Name."),
 ]
 InputOption = Annotated[
     list[str] | None,
@@ -37,7 +37,9 @@ DataOption = Annotated[
 ModelOption = Annotated[
     Path | None, typer.Option("--model", "-m", help="A run directory or a checkpoint, such as runs/arithmetic.")
 ]
-WidthOption = Annotated[int, typer.Option("--beam", min=1, max=100, help="Hypotheses of the search; 1 is greedy.")]
+WidthOption = Annotated[
+    int, typer.Option("--beam", min=1, max=100, help="How many hypotheses the beam search keeps; 1 is greedy.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 DomainArgument = Annotated[
     str, typer.Argument(help="The data set's domain: mathqa, algolisp, arithmetic, file.py:Name.")
@@ -46,13 +48,13 @@ DomainArgument = Annotated[
 
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """Something that moves while work is done, on a terminal; silence elsewhere."""
+    """A spinner on a terminal while work is done; shows nothing elsewhere."""
     with err.status(text) as status:
         yield lambda message: status.update(message)
 
 
 def warn_skipped(domain: Domain) -> None:
-    """Records that were left out are never a secret."""
+    """Reports the records that were left out."""
     for split, lines in skipped_of(domain).items():
         for line in lines[:3]:
             err.print(f"left out: {escape(line)}", soft_wrap=True)

@@ -1,8 +1,8 @@
 """The contract of `tpn2f.domain.Domain` as checks of any domain, with findings in plain words.
 
-`check_domain` goes from the language over the examples to programs that nobody would write: random ones, changed gold,
-huge and tiny numbers. It never stops at the first fault and changes nothing. It runs the domain's functions here and
-now, so one that cannot be interrupted hangs it; `inspection.py` runs it in a process of its own for that reason.
+`check_domain` checks the language, then the examples, then unusual programs: random ones, changed gold programs, huge
+and tiny numbers. It does not stop at the first fault and changes nothing. It runs the domain's functions in this
+process, where one that cannot be interrupted would block it; `isolated.py` therefore runs it in a separate process.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tpn2f.program import Program, RelationalTuple, reference
 
 OnCheck = Callable[[str], None]
 SHOWN = 3
-"""How many examples of one fault are told."""
+"""How many examples of one fault are reported."""
 RANDOM_PROGRAMS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: a note on what is there, a warning of what makes scores mean less, or an error that is to be mended."""
+    """One line: a note on what was found, a warning about what makes scores less meaningful, or an error to fix."""
 
     level: Literal["note", "warning", "error"]
     text: str
@@ -50,7 +50,7 @@ def check_domain(domain: Domain, progress: OnCheck = lambda what: None) -> Itera
         try:
             splits[split] = list(domain.examples(split))
         except DataError as error:
-            # What keeps one split from being read usually keeps all of them: it is told once.
+            # What makes one split unreadable usually affects all of them, so it is reported once.
             if str(error) not in reasons:
                 yield Finding("error", f"{split}: {error}")
             reasons.add(str(error))
@@ -66,7 +66,7 @@ def check_domain(domain: Domain, progress: OnCheck = lambda what: None) -> Itera
 
 
 def check_language(domain: Domain) -> Iterator[Finding]:
-    """Names that are words of programs, and signatures that make sense."""
+    """Checks that names can be written in programs, and that signatures make sense."""
     if not domain.name.isidentifier():
         yield Finding("error", f"the name {domain.name!r} is not made of letters, digits and _")
     if not domain.relations:
@@ -77,14 +77,14 @@ def check_language(domain: Domain) -> Iterator[Finding]:
         if signature.commutative and signature.arity < 2:
             yield Finding("error", f"{relation} is commutative but has {signature.arity} arguments")
         if not signature.doc:
-            yield Finding("warning", f"{relation} has no description: its docstring would be its help")
+            yield Finding("warning", f"{relation} has no description: write a docstring, which is shown as its help")
     for constant, kind in domain.constants.items():
         if not is_word(constant) or not kind:
             yield Finding("error", f"the constant {constant!r} cannot be written in a program, or has no type")
 
 
 def check_reading(domain: Domain) -> Iterator[Finding]:
-    """Any text is read, or refused with a DataError."""
+    """Checks that any text is read, or refused with a DataError."""
     for text in HOSTILE_TEXTS:
         try:
             problem = domain.read(text)
@@ -105,7 +105,7 @@ def check_reading(domain: Domain) -> Iterator[Finding]:
 
 
 def check_splits(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
-    """What is there to learn from and to be scored on, what was left out, and what is in two places."""
+    """Checks the splits: whether they are filled, what was left out, and what occurs in two of them."""
     filled = [split for split, examples in splits.items() if examples]
     roles = split_roles(domain)
     for split in splits:
@@ -150,7 +150,7 @@ def check_splits(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Ite
 
 
 def check_examples(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
-    """Texts and programs: whether they are well formed, well typed, and one text has one program."""
+    """Checks that texts and programs are well formed and well typed, and that one text has one program."""
     faults: dict[str, list[str]] = {}
     programs: dict[tuple[str, ...], dict[Program, str]] = {}
     ids: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def check_examples(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> I
 
 
 def check_gold(domain: Domain, examples: Sequence[Example], progress: OnCheck = lambda what: None) -> Iterator[Finding]:
-    """Gold programs run, give the answer, and give it again."""
+    """Checks that gold programs run, give the answer, and give it again."""
     reasons: dict[str, list[Example]] = {}
     for example in examples:
         progress(f"{example.id}: {example.program}")
@@ -207,7 +207,7 @@ def check_gold(domain: Domain, examples: Sequence[Example], progress: OnCheck = 
                 break
             words = read_problem(domain, example.text, given).words
             if words != example.problem.words:
-                yield Finding("warning", f"{example.id}: read anew the text is {' '.join(words)[:80]!r}")
+                yield Finding("warning", f"{example.id}: read again, the text is {' '.join(words)[:80]!r}")
                 break
         except (ExecutionError, DataError):
             continue
@@ -219,10 +219,10 @@ def check_gold(domain: Domain, examples: Sequence[Example], progress: OnCheck = 
 def check_robustness(
     domain: Domain, examples: Sequence[Example], progress: OnCheck = lambda what: None
 ) -> Iterator[Finding]:
-    """Programs that a model, or an enemy, might write: each runs or raises an ExecutionError, and is scored."""
+    """Checks programs that a model or an attacker might write: each must run or raise an ExecutionError."""
     random = Random(0)
     stopped: set[str] = set()
-    """Relations that ran into a limit: once is enough to know."""
+    """Relations that ran into a limit; each is reported once."""
     names = tuple(domain.credits(Program(), examples[0]))
     for number in range(RANDOM_PROGRAMS):
         example = random.choice(examples)
@@ -244,7 +244,7 @@ def check_robustness(
             yield Finding("warning", f"runs into a limit: {error} ({given[:80]})")
         except ExecutionError as error:
             if not str(error).strip():
-                yield Finding("error", f"{program}: the ExecutionError says nothing")
+                yield Finding("error", f"{program}: the ExecutionError has no message")
         except Exception as error:
             yield Finding("error", f"{program} raised {type(error).__name__}: {error}; expected ExecutionError")
             return
@@ -264,7 +264,7 @@ def is_word(word: str, relation: bool = False) -> bool:
 
 
 def problem_fault(domain: Domain, problem: Problem) -> str | None:
-    """What is wrong with a problem: words that are none, names without values, names that are also constants."""
+    """What is wrong with a problem: empty words, names without values, names that are also constants."""
     if not problem.words or not all(isinstance(word, str) and word for word in problem.words):
         return "there are no words, or empty ones"
     names = domain.names(problem)

@@ -1,7 +1,7 @@
-"""The contract checked in a process of its own, with a hard limit of memory and somebody who watches it.
+"""Checks the contract in a separate process, with a hard memory limit and a watchdog.
 
 A domain's functions may hang in C, eat all memory or kill the process; here that is a finding, with what was run last.
-The process tells what it does as lines of JSON; whatever the domain itself prints goes to standard error.
+The process reports what it does as lines of JSON; whatever the domain itself prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tpn2f.domain import load_domain
 from tpn2f.errors import DomainError, N2FError
 
 PATIENCE = 60.0
-"""After so many seconds of silence the process is ended: no single program takes that long."""
+"""After this many seconds of silence the process is stopped: no single program takes that long."""
 MEMORY = 4 << 30
 """The most address space of the process, in bytes."""
 
@@ -55,7 +55,7 @@ def inspect_domain(
         code = process.wait()
         if not ended:
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            yield Finding("error", f"the process was ended ({how}): {last}")
+            yield Finding("error", f"the process was stopped ({how}): {last}")
 
 
 def _forward(process: subprocess.Popen[str], lines: Queue[str | None]) -> None:
@@ -66,7 +66,7 @@ def _forward(process: subprocess.Popen[str], lines: Queue[str | None]) -> None:
 
 
 def _inside(spec: str, data: str | None = None) -> None:
-    """What the other process does."""
+    """The work of the other process."""
     told = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)
     _bound_memory()

@@ -1,6 +1,6 @@
-"""What a domain is tried with: random well-typed programs, gold with one thing changed, strange numbers and texts.
+"""The probes of a domain: random well-typed programs, gold programs with one change, strange numbers and texts.
 
-Draws from a `random.Random` that it is given, so that the same seed tries the same.
+Draws from a given `random.Random`, so that the same seed gives the same probes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def mutate(random: Random, domain: Domain, program: Program, problem: Problem) -
 
 
 def hostile(random: Random, problem: Problem) -> Problem:
-    """The problem with numbers that nobody expects."""
+    """The problem with unexpected numbers."""
     values = {
         name: random.choice(HOSTILE_NUMBERS) if is_number(value) else value for name, value in problem.bindings.items()
     }

@@ -1,4 +1,4 @@
-"""The data doctor: what is in a data set, what is wrong with it, and what leaks from one split to another.
+"""Checks a data set: what is in it, what is wrong with it, and what leaks from one split to another.
 
 Works on any domain, from its own executor and its own diagnosis. It changes nothing and never hides a record: whatever
 is left out or doubtful is counted and listed with its reason.
@@ -57,7 +57,7 @@ class SplitReport:
     domain: str
     splits: tuple[SplitHealth, ...]
     missing: tuple[str, ...]
-    """Splits that are not there, with the reason."""
+    """Splits that are unavailable, with the reason."""
     leaks: dict[str, dict[str, int]]
     """`test in train` -> how many records of the first have a text, template or program of the second."""
 
@@ -140,5 +140,5 @@ def _leak(examples: Sequence[Example], others: Sequence[Example]) -> dict[str, i
 
 
 def _pairs(splits: list[str]) -> list[tuple[str, str]]:
-    """(later, earlier), since what is learned from usually comes first."""
+    """Pairs (later, earlier), because the split for training usually comes first."""
     return [(two, one) for one, two in combinations(splits, 2)]

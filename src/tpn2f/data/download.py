@@ -1,7 +1,7 @@
-"""Fetches the public originals of the data sets: from their servers, from a mirror, or from a local folder.
+"""Fetches the public files of the data sets: from their servers, from a mirror, or from a local folder.
 
-A download that was cut goes on where it stopped. A file takes its final name only after it is whole and its checksum is
-right, so what stands in the folder can be trusted. Archives are never unpacked by the names they hold.
+An interrupted download continues where it stopped. A file gets its final name only when it is complete and its checksum
+is right, so the files in the folder can be trusted. Archives are never unpacked by the names they contain.
 
 Not every checksum is known. The original `train.json` of MathQA was never available whole; its git blob id is, and so
 is the checksum of the reconstruction that our results are made with (`docs/results.md`). A train file that is neither
@@ -32,14 +32,14 @@ except ImportError as error:
     raise ConfigError("fetching data needs the extra `download`: pip install 'tpn2f[download]'") from error
 
 OnBytes = Callable[[int, int | None], None]
-"""Gets the bytes done and the bytes in all, if known, of the file that is being fetched; each file begins at 0."""
+"""Called with the bytes received and the total, if known, of the current file; each file begins at 0."""
 
 MAX_BYTES = 1 << 29
 """The largest file that is fetched or unpacked."""
 TIMEOUT = 30.0
-"""Seconds without a byte after which a server is given up."""
+"""Seconds without a byte after which a server counts as unavailable."""
 ATTEMPTS = 4
-"""How often a file is asked for when the server is busy or the connection is cut."""
+"""How often a file is requested when the server is busy or the connection breaks."""
 PAUSE = 1.0
 """Seconds before the second attempt; later ones wait longer."""
 _CHUNK = 1 << 16
@@ -100,7 +100,7 @@ def fetch(dataset: str, into: Path | str, source: Path | str | None = None, prog
         notices = [f"{source} has no {member.name}" for member in absent]
         notices += [notice for member in there if (notice := _notice(member, folder / member.name))]
     except OSError as error:
-        # A full disk, a folder that may not be written. What was fetched so far is kept for the next attempt.
+        # For example a full disk or a read-only folder. What was fetched so far is kept for the next attempt.
         raise DataError(f"{error.filename or folder}: {error.strerror or error}") from error
     kept = tuple(member.name for member in members if member not in missing)
     return Fetched(folder, tuple(member.name for member in there), kept, tuple(notices))
@@ -132,7 +132,7 @@ def _download(source: Source, missing: list[SourceFile], folder: Path, url: str,
         _unpack(part, source, missing, folder)
     except DataError:
         part.unlink()
-        # Pieces of two versions do not fit together. A file that came in one piece will not become right.
+        # Pieces of two versions do not fit together. A file that came in one piece would be wrong again.
         if not begun:
             raise
         return _download(source, missing, folder, url, tell)
@@ -140,7 +140,7 @@ def _download(source: Source, missing: list[SourceFile], folder: Path, url: str,
 
 
 def _receive(url: str, part: Path, tell: OnBytes) -> None:
-    """Fetches to `part`, going on from what is there: pooch and its like begin anew, so this is done by hand."""
+    """Fetches to `part`, continuing from its end. Written by hand because pooch and others always start again."""
     busy = Retry(ATTEMPTS - 1, 0, status_forcelist=range(500, 600), backoff_factor=PAUSE, raise_on_status=False)
     session = requests.Session()
     session.mount("https://", HTTPAdapter(max_retries=busy))
@@ -153,17 +153,17 @@ def _receive(url: str, part: Path, tell: OnBytes) -> None:
         try:
             response = session.get(url, headers=wanted, stream=True, timeout=TIMEOUT)
         except requests.RequestException as error:
-            # What urllib3 says is wrapped in what it tried.
+            # urllib3 wraps the reason in a list of its attempts.
             reason = getattr(error.args[0], "reason", error) if error.args else error
             raise DataError(
-                f"{url}: cannot be reached ({reason}); files that were fetched elsewhere are taken from a folder"
+                f"{url}: cannot be reached ({reason}); name a folder with --source to use files that you already have"
             ) from error
         if done and response.status_code == 416:
             return  # Nothing is left to send.
         if not response.ok:
             raise DataError(f"{url}: the server answers {response.status_code} {response.reason}")
         if "text/html" in response.headers.get("Content-Type", ""):
-            raise DataError(f"{url}: the server sent a web page in place of the file")
+            raise DataError(f"{url}: the server sent a web page instead of the file")
         if response.status_code != 206:
             done = 0
         length = response.headers.get("Content-Length", "")
@@ -178,12 +178,12 @@ def _receive(url: str, part: Path, tell: OnBytes) -> None:
             part.unlink()
             raise
     raise DataError(
-        f"{url}: the connection was cut {ATTEMPTS} times; fetch again to go on from {part.stat().st_size} bytes"
+        f"{url}: the connection broke {ATTEMPTS} times; fetch again to continue from {part.stat().st_size} bytes"
     )
 
 
 def _unpack(whole: Path, source: Source, members: list[SourceFile], folder: Path) -> None:
-    """Installs what a server gives: the file itself, or members of an archive, wherever in it they are."""
+    """Installs what a server sent: the file itself, or members of an archive, wherever they are in it."""
     if not source.is_archive:
         with whole.open("rb") as reader:
             return _install(reader.read, source.members[0], folder, source.name)
@@ -215,7 +215,7 @@ def _install(
     origin: str,
     tell: OnBytes = lambda done, total: None,
 ) -> None:
-    """Gives a file its name, if it is right. What comes plain and is kept as .gz is packed."""
+    """Gives a file its final name if its checksum is right. A plain file that is stored as .gz is packed."""
     target = folder / member.name
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f"{target.name}.draft")
@@ -233,7 +233,7 @@ def _install(
 
 
 def _counted(chunks: Iterable[bytes], path: Path, done: int, total: int | None, tell: OnBytes) -> Iterator[bytes]:
-    """Reports what passes; refuses what is larger than MAX_BYTES before it is on the disk."""
+    """Reports the progress; refuses a file larger than MAX_BYTES before it is on the disk."""
     tell(done, total)
     for chunk in chunks:
         done += len(chunk)
@@ -244,7 +244,7 @@ def _counted(chunks: Iterable[bytes], path: Path, done: int, total: int | None, 
 
 
 def _problem(member: SourceFile, path: Path) -> str | None:
-    """What is wrong with a file. One whose checksum is unknown has to be there, and whole if it is packed."""
+    """What is wrong with a file. A file with an unknown checksum must exist, and be complete if it is packed."""
     if not path.is_file():
         return "is missing"
     try:

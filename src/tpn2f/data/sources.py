@@ -1,4 +1,4 @@
-"""The public originals of the data sets: where they are, what they hold, and the checksums that are known."""
+"""The public files of the data sets: where they are, what they contain, and the known checksums."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that stands in the data folder in the end."""
+    """A file of the data folder."""
 
     name: str
     sha256: str | None = None
     """Of the content: of a .gz file, of what is packed in it."""
     git_blob: str | None = None
-    """The id that git gives the original, where its checksum is unknown. It informs and does not refuse."""
+    """The git blob id of the original, where its checksum is unknown. A difference is reported, not refused."""
     reconstructed: str | None = None
     """The sha256 of our reconstruction of an original that was unavailable."""
     optional: bool = False
@@ -22,7 +22,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a server gives: a member itself, perhaps not packed yet, or a zip archive of members."""
+    """What a server sends: a member itself, perhaps not packed yet, or a zip archive of members."""
 
     name: str
     url: str

@@ -9,6 +9,7 @@ from tpn2f.domain.loading import load_domain as load_domain
 from tpn2f.domain.offers import ChecksValues as ChecksValues
 from tpn2f.domain.offers import Choices as Choices
 from tpn2f.domain.offers import Chosen as Chosen
+from tpn2f.domain.offers import ComputesDirectly as ComputesDirectly
 from tpn2f.domain.offers import DescribesSteps as DescribesSteps
 from tpn2f.domain.offers import Generates as Generates
 from tpn2f.domain.offers import HasDoc as HasDoc

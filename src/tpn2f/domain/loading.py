@@ -1,4 +1,4 @@
-"""Where domains and their data are found. Built-in domains and anybody's own come through one door, `load_domain`."""
+"""Where domains and their data are found. Built-in domains and your own are both loaded by `load_domain`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpn2f.errors import DataError, DomainError
 
 ENTRY_POINTS = "tpn2f.domains"
 DEFAULT_DOMAIN = "mathqa"
-"""The domain that is meant, and the bundled model that answers, where none is named."""
+"""The default domain, and the bundled model that answers by default."""
 _MEMBERS = (
     *("name", "splits", "relations", "constants", "examples", "names"),
     *("read", "execute", "is_solved", "credits", "diagnose", "subsets"),
@@ -67,7 +67,7 @@ def load_domain(spec: str, data: Path | str | None = None) -> Domain:
         if spec not in points:
             raise DomainError(
                 f"no domain is called {spec!r}; installed are {', '.join(sorted(points)) or 'none'}; "
-                "a domain of your own is named as file.py:Name or package.module:Name"
+                "name your own domain as file.py:Name or package.module:Name"
             )
         try:
             make = points[spec].load()

@@ -64,6 +64,15 @@ class ReadsWithInputs(Protocol):
 
 
 @runtime_checkable
+class ComputesDirectly(Protocol):
+    """Some texts are programs already, such as `2 + 2`: they need no model."""
+
+    def compute(self, text: str) -> tuple[Program, Problem] | None:
+        """The program that a text is; None for any other text. Raises DataError for one that has no value."""
+        ...
+
+
+@runtime_checkable
 class ChecksValues(Protocol):
     """Texts say what the values given beside them must be; others raise DataError."""
 
@@ -87,7 +96,7 @@ class HasOptions(Protocol):
     """Questions have answers to choose from."""
 
     option_margin: float
-    """How much log-probability a program may cost more than the best one, if its value is an option."""
+    """How much less log-probability than the best one a program may have, if its value is an option."""
 
     def options(self, example: Example) -> Sequence[str]:
         """The options of an example, without the right one."""
@@ -116,7 +125,7 @@ class Choices:
 
     relations: frozenset[str] = frozenset()
     arguments: frozenset[str] = frozenset()
-    """Words; references are told apart, because they differ from program to program."""
+    """Words; references are separate, because they differ from program to program."""
     ends: bool = False
     """Whether the program may end here."""
 
@@ -130,11 +139,11 @@ class Choices:
 class Typing(Protocol):
     """The type system of a language whose relations have no fixed types, for one vocabulary: what masks come from then.
 
-    It answers for half-written programs, which are its own business; None is one that can become nothing any more.
+    It answers for half-written programs, whose form only it knows; None is one that cannot be completed any more.
     """
 
     def start(self, problem: Problem, longest: int | None = None) -> Any:
-        """The empty program, to become one of at most so many tuples."""
+        """The empty program, which may get at most `longest` tuples."""
         ...
 
     def choices(self, partial: Any) -> Choices:
@@ -172,7 +181,7 @@ class HasTyping(Protocol):
 
 @runtime_checkable
 class JudgesTypes(Protocol):
-    """Well-typed programs can be told from others, and scoring counts them."""
+    """Well-typed programs can be distinguished from others, and scoring counts them."""
 
     def is_well_typed(self, program: Program, problem: Problem) -> bool: ...
 

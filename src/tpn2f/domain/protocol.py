@@ -17,7 +17,7 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a relation takes and gives: one type name a position, and the type of the result."""
+    """What a relation takes and gives: one type name per position, and the type of the result."""
 
     arguments: tuple[str, ...]
     result: str = ANY
@@ -47,7 +47,7 @@ class Problem:
     bindings: Mapping[str, object] = field(default_factory=dict)
     """The values, by the name that programs use: {"n0": 3.0} or {"a": "int[]"}."""
     result: str = field(default="", compare=False)
-    """The type of the value that is asked for, in the language's own words; empty where nobody says it."""
+    """The type of the value that is asked for, in the language's own words; empty where it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tpn2f.domain.offers import ChecksValues, ReadsWithInputs
+from tpn2f.domain.offers import ChecksValues, ComputesDirectly, ReadsWithInputs
 from tpn2f.domain.protocol import ANY, Domain, Example, Problem, Signature, Step
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, reference
@@ -19,6 +19,8 @@ class Reading:
     problem: Problem
     """What the text itself says: an argument that it only introduces has a type in place of a value."""
     values: Mapping[str, object]
+    program: Program | None = None
+    """The program that the text itself is, as `2 + 2` is one; None for most texts, which a model has to understand."""
 
     @property
     def seen(self) -> Problem:
@@ -36,6 +38,9 @@ def read_question(domain: Domain, text: str, inputs: Mapping[str, object] | None
     given = dict(inputs or {})
     if isinstance(domain, ReadsWithInputs):
         return Reading(domain.read_with(text, given), {})
+    if isinstance(domain, ComputesDirectly) and not given and (found := domain.compute(text)):
+        program, problem = found
+        return Reading(problem, {}, program)
     problem = domain.read(text)
     if isinstance(domain, ChecksValues):
         domain.check_values(problem, given)
@@ -62,7 +67,7 @@ def check_types(program: Program, relations: Mapping[str, Signature], names: Map
             raise ExecutionError(f"{where}: there is no relation {step.relation}{_nearest(step.relation, relations)}")
         if len(step.arguments) != signature.arity:
             raise ExecutionError(
-                f"{where}: {step.relation}{signature} takes {signature.arity}, got {len(step.arguments)}"
+                f"{where}: {step.relation}{signature} takes {signature.arity} arguments, got {len(step.arguments)}"
             )
         for argument, expected in zip(step.arguments, signature.arguments):
             target = reference(argument)

@@ -36,7 +36,7 @@ def known_splits(domain: Domain, split: str) -> list[str]:
 
 def read_splits(domain: Domain, names: str) -> Iterable[Example]:
     """The examples of a split, or of several joined by a plus, one split after the other."""
-    for name in split_parts(names):  # all before the first is read, of which a limit may take enough
+    for name in split_parts(names):  # checked before anything is read, also those that a limit would never reach
         check_split(domain, name)
     for name in split_parts(names):
         yield from domain.examples(name)
@@ -74,7 +74,7 @@ class Splits:
         check_split(self.domain, name)
 
     def templates(self, split: str) -> set[tuple[str, ...]]:
-        """The words of a split's problems. Examples that nobody took are not kept."""
+        """The words of a split's problems. Examples that were not taken are not kept."""
         if split not in self._templates:
             examples = self.take(split) if split in self._rest else read_splits(self.domain, split)
             self._templates[split] = {example.problem.words for example in examples}

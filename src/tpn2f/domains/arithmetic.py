@@ -125,7 +125,7 @@ _CONSTANTS = {"const_2": 2.0, "const_100": 100.0}
 
 
 class Arithmetic:
-    """Sums in words. Numbers are floats; every program ends."""
+    """Arithmetic in words. Numbers are floats; every program ends."""
 
     name = "arithmetic"
     splits = tuple(SIZES)
@@ -222,7 +222,7 @@ def _template(random: Random, held_out: bool) -> Phrase:
         marks = re.findall("@[0-9]+@", text)
         for index, mark in enumerate(marks):
             text, tree = text.replace(mark, f"n{index}"), tree.replace(mark, f"n{index}")
-        # A sum of the text, and not the dice, decides what train never sees: one combination in ten.
+        # A hash of the text, and not chance, decides what train never sees: one combination in ten.
         held = crc32(text.encode()) % 10 == 0
         if 2 <= len(marks) <= 4 and 1 <= tree.count("(") <= 4 and held == held_out:
             return text, tree
@@ -270,7 +270,7 @@ def _example(template: Phrase, random: Random, name: str) -> Example | None:
         steps = Arithmetic().steps(program, problem)
     except ExecutionError:
         return None
-    # Nobody has fewer than no apples.
+    # Nobody has fewer than zero apples.
     if any(isinstance(step.result, float) and step.result < 0 for step in steps):
         return None
     return Example(problem, program, steps[-1].result, text, name)

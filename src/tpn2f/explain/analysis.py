@@ -1,4 +1,4 @@
-"""Everything there is to say of a trained model over a split, as one object: groups, relations, measurement, checks."""
+"""The whole analysis of a trained model over a split, as one object: groups, relations, measurement, checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpn2f.solver import Solver
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What can be seen of a model. A side that is a plain LSTM leaves its parts None, and says so in a note."""
+    """What can be seen of a model. For a side that is a plain LSTM its parts are None, and a note says so."""
 
     domain: str
     split: str
@@ -48,7 +48,7 @@ def analyse(
     shuffles: int = SHUFFLES,
     progress: Callable[[str], None] = lambda message: None,
 ) -> Analysis:
-    """Looks at a model over the first `limit` examples of a split, 0 for all. `progress` is told what is being done."""
+    """Looks at a model over the first `limit` examples of a split, 0 for all. `progress` gets what is being done."""
     progress(f"reading {split}")
     examples = take(solver, split, limit)
     notes = []

@@ -1,7 +1,8 @@
-"""Whether attention looks: how even it is over a text, and how much of it is on the arguments that are being written.
+"""Measures attention: how even it is over a text, and how much of it is on the arguments that are being written.
 
-The gold programs of a split are given to the decoder as in training. A tuple decoder attends once a tuple, a flat one
-once a symbol, of which only arguments count here. An argument stands where the text has a word of its name, such as n0.
+The gold programs of a split are given to the decoder as in training. A tuple decoder attends once per tuple, a flat one
+once per symbol, of which only arguments count here. An argument stands where the text has a word of its name, such as
+n0.
 """
 
 from __future__ import annotations

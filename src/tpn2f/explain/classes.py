@@ -1,6 +1,6 @@
-"""What words and relations are, by rules that know nothing of the model: classes to compare fillers and roles with.
+"""Classes of words and relations, by rules that know nothing of the model: to compare fillers and roles with.
 
-The classes of words are closed lists of English, coarse on purpose: whoever is in doubt is `content`. A domain may say
+The classes of words are closed lists of English, coarse on purpose: a doubtful word is `content`. A domain may say
 itself what its relations are about with an attribute `relation_classes`, a mapping from relation to class; else the
 types of their signatures say it, else the words of their descriptions.
 """
@@ -83,7 +83,7 @@ def word_class(word: str, is_name: bool = False) -> str:
 def asked_part(words: Sequence[str]) -> list[bool]:
     """Which words of a question say what is asked for: from a question word to the end of its clause.
 
-    The rest tells what is given. A word that opens a new condition, such as `if`, ends what is asked.
+    The rest says what is given. A word that opens a new condition, such as `if`, ends what is asked.
     """
     asked = False
     parts = []
@@ -99,13 +99,15 @@ def asked_part(words: Sequence[str]) -> list[bool]:
 
 
 def relation_classes(domain: Domain) -> tuple[dict[str, str], str]:
-    """What every relation is about, and where that is from; no classes when nothing tells relations apart."""
+    """What every relation is about, and the source of this; no classes when nothing distinguishes relations."""
     if isinstance(domain, HasRelationClasses):
-        return dict(domain.relation_classes), "said by the domain"
+        return dict(domain.relation_classes), "given by the domain"
     found, source = _by_type(domain.relations), "the rarest type of the signature"
     if len(set(found.values())) < 2:
         found, source = _by_words(domain.relations), "the words of the description"
-    return (found, source) if len(set(found.values())) > 1 else ({}, "nothing tells the relations of this domain apart")
+    return (
+        (found, source) if len(set(found.values())) > 1 else ({}, "nothing distinguishes the relations of this domain")
+    )
 
 
 def _by_type(relations: Mapping[str, Signature]) -> dict[str, str]:

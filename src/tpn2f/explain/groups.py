@@ -12,7 +12,7 @@ from tpn2f.explain.observe import ChosenVectors, Tokens, observe_words, take
 from tpn2f.solver import Solver
 
 MOST_WORDS = 12
-"""So many words of a group are kept."""
+"""How many words of a group are kept."""
 NO_ROLES = "the encoder is a plain LSTM: it has no fillers and no roles"
 
 

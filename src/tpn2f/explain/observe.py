@@ -26,7 +26,7 @@ from tpn2f.vocabulary import SPECIALS
 
 BATCH = 64
 OnExamples = Callable[[int, int], None]
-"""Is told how many of how many examples are done."""
+"""Called with the number of examples done and the total number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ _Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _select(scores: Tensor, offset: int) -> _Part:
-    """Of [token, direction, n]: the best, and everything above the threshold; a second direction's numbers go on."""
+    """Of [token, direction, n]: the best, and all above the threshold; the numbers of a second direction follow."""
     n = scores.shape[-1]
     best = scores.argmax(-1) + torch.arange(scores.shape[1]) * n
     token, direction, number = (scores > THRESHOLD).nonzero(as_tuple=True)

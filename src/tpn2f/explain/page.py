@@ -1,4 +1,4 @@
-"""One page with all that `explain` found: a single HTML file that needs nothing else, runs nothing and asks nobody.
+"""One page with all that `explain` found: a single HTML file without scripts that loads nothing from elsewhere.
 
 Every text that is not ours is escaped. Pictures are drawn by `plots` and stand in the page as SVG.
 """
@@ -13,7 +13,7 @@ from tpn2f.explain.colours import Kind, faded, palette, selected, tag
 from tpn2f.explain.plots import draw_measure, draw_relations, svg_text
 
 MOST_WORDS = 400
-"""So many words of a question are shown."""
+"""The most words of a question that are shown."""
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --faint: #6a737d; --line: #d0d7de; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --faint: #9198a1; --line: #3d444d; } }

@@ -29,9 +29,9 @@ except ImportError as error:
 
 FORMATS = ("png", "svg")
 MOST_WORDS = 400
-"""So many words of a question are drawn."""
+"""The most words of a question that are drawn."""
 DPI = 110
-# Colours that people with any colour vision tell apart (Okabe and Ito), with a mark each for print.
+# Colours that people with any colour vision can distinguish (Okabe and Ito), each with its own mark for print.
 CLUSTER_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 CLUSTER_MARKS = ("o", "s", "^", "D", "v", "P")
 INK, GREY, FAINT = "#1b1f24", "#6a737d", "#d0d7de"
@@ -133,7 +133,7 @@ class _Pen:
         self.y += height
 
     def finish(self) -> Figure:
-        """The figure, once it is known how high it is."""
+        """The figure; its height is known only now."""
         high = self.y + _MARGIN * 0.7
         self.figure.set_size_inches(self._wide, high)
         axes = self.figure.add_axes((0, 0, 1, 1), xlim=(0, self._wide), ylim=(high, 0))
@@ -159,7 +159,7 @@ class _Pen:
 
 @_styled
 def draw_attention(question: QuestionMap, panel: int = 44) -> Figure:
-    """What each tuple attends to, as a table of shades: tuples down, words across, `panel` words a strip."""
+    """What each tuple attends to, as shades: one row per tuple, one column per word, `panel` words per strip."""
     if not question.attention:
         raise DataError("there is no attention to draw: the model wrote no program")
     steps = [f"#{place}  {step}" for place, step in enumerate(question.program or ())]
@@ -299,7 +299,7 @@ def draw_measure(measure: TPRMeasure) -> Figure:
 
 
 def save(figure: Figure, place: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Writes `place` with the ending of every format; the files. The same figure gives the same bytes."""
+    """Writes `place` with the ending of every format; returns the files. The same figure gives the same bytes."""
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise DataError(f"no picture has the format {unknown[0]!r}; expected {' or '.join(FORMATS)}")

@@ -22,7 +22,7 @@ from tpn2f.explain.relations import RelationMap
 SHUFFLES = 999
 SEED = 0
 MOST_PLACES = 20_000
-"""Of so many places of words, drawn at random, the part of the question is compared: shuffling more takes long."""
+"""How many places of words, drawn at random, are compared by the part of the question: shuffling more is slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def purity_of_words(tokens: Tokens, known: Callable[[str], bool], shuffles: int 
     Word classes are shuffled among distinct words, each with the filler it selects most often: many tokens of one word
     are no evidence. Words of no closed list are left out there: that they are content says nothing of what they mean.
     Parts are shuffled among the places of one and the same word: what is left is what the place adds.
-    Words that training did not have are left out, because the model cannot tell them apart.
+    Words that training did not have are left out, because the model cannot distinguish them.
     """
     asked = _asked(tokens)
     by_class, by_part = [], []
@@ -73,7 +73,7 @@ def purity_of_words(tokens: Tokens, known: Callable[[str], bool], shuffles: int 
 
 
 def purity_of_relations(relations: RelationMap, domain: Domain, shuffles: int = SHUFFLES) -> tuple[Agreement, ...]:
-    """The clusters of relations against what the relations are about; nothing if the domain does not tell."""
+    """The clusters of relations against what the relations are about; nothing if the domain does not say it."""
     classes, _ = relation_classes(domain)
     known = [place for place, name in enumerate(relations.relations) if name in classes]
     if len({classes[relations.relations[place]] for place in known}) < 2:
@@ -97,10 +97,10 @@ def agreement(
     shuffles: int = SHUFFLES,
     within: np.ndarray | None = None,
 ) -> Agreement:
-    """Compares a grouping with classes, one a unit; `within` says among which units classes may be shuffled, as whole
+    """Compares a grouping with classes, one per unit; `within` says among which units classes may be shuffled, as whole
     numbers."""
     if not len(classes) or len(groups) != len(classes):
-        raise ValueError(f"{len(groups)} groups and {len(classes)} classes; expected as many, and at least one")
+        raise ValueError(f"{len(groups)} groups and {len(classes)} classes; expected equal numbers, and at least one")
     _, group = np.unique(np.asarray(groups), return_inverse=True)
     class_names, kind = np.unique(np.asarray(classes), return_inverse=True)
     shape = (int(group.max()) + 1, len(class_names))

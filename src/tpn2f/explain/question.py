@@ -1,7 +1,7 @@
 """What a model sees in one question: the fillers and roles of its words, and where each tuple of the program looks.
 
 Numbers only; `plots.py`, the terminal and the web page make pictures of them. A model that reads in both directions has
-two dictionaries: the numbers of the second one go on where the first one ends.
+two dictionaries: the numbers of the second one follow those of the first.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class QuestionMap:
     program: Program | None
     """None when the model wrote no program."""
     attention: tuple[tuple[float, ...], ...]
-    """One row a tuple of the program, one weight a word; each row sums to one."""
+    """One row per tuple of the program, one weight per word; each row sums to one."""
     filler_choices: tuple[tuple[int, ...], ...] = ()
-    """For every word the one filler with the largest weight, whatever the weight; one a reading direction."""
+    """For every word the one filler with the largest weight, whatever the weight; one per reading direction."""
     role_choices: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -106,7 +106,7 @@ def selections(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[Se
 
 
 def choices(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[tuple[int, ...], ...]:
-    """The heaviest of every word, one a reading direction."""
+    """The heaviest of every word, one per reading direction."""
     if scores is None:
         return ()
     best = scores[0].argmax(-1) + torch.arange(scores.shape[1], device=scores.device)[:, None] * scores.shape[-1]
@@ -116,7 +116,7 @@ def choices(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[tuple
 def _attention(solver: Solver, encoding: Any, program: Program) -> tuple[tuple[float, ...], ...]:
     """What the decoder attends to while it writes each tuple.
 
-    A flat decoder attends anew for every symbol: a tuple's row is the mean over its symbols.
+    A flat decoder attends once per symbol: a tuple's row is the mean over its symbols.
     """
     codec, model = solver.codec, solver.model
     state = model.start(encoding)

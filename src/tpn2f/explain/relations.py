@@ -27,7 +27,7 @@ class Clustering:
 
     k: int
     labels: tuple[int, ...]
-    """One a relation; the cluster of the most frequent relation is 0, and so on in order of first occurrence."""
+    """One per relation; the cluster of the most frequent relation is 0, and so on in order of first occurrence."""
     inertia: float
 
 
@@ -114,7 +114,7 @@ def map_relations(codec: Codec, seen: Tuples) -> RelationMap:
     numbers, counts = np.unique(seen.relation, return_counts=True)
     order = np.lexsort((numbers, -counts))
     numbers, counts = numbers[order], counts[order]
-    # Double precision, so that clusters do not hang on the order of a sum.
+    # Double precision, so that clusters do not depend on the order of a sum.
     vectors = np.stack([seen.unbinding[seen.relation == number].astype(float).mean(0) for number in numbers])
     names = tuple(codec.relations[int(number)] for number in numbers)
     points, explained = _principal(vectors)

@@ -32,9 +32,9 @@ except ImportError:  # not on Windows
 MAX_BITS = 14_000
 """The longest whole number that is a result, in bits; Python writes no number of more than 4,300 digits."""
 WAITING = 10.0
-"""How many times its seconds of processor time a program may take by the clock on the wall."""
+"""The limit of wall time, as a multiple of the limit of processor time."""
 REPEAT_SECONDS = 0.1
-"""The alarm rings again, in case that a bare `except` swallowed it."""
+"""The alarm is repeated, in case a bare `except` swallowed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def limited(limits: Limits) -> Iterator[None]:
 def size_of(value: object, most: int) -> int:
     """How many elements a value has, all the way down; counting ends soon after `most`.
 
-    What is shared counts each time, because whoever prints the value meets it each time. Raises ValueError for values
+    What is shared counts each time, because printing the value writes it each time. Raises ValueError for values
     that have no size, such as iterators.
     """
     count = 0
@@ -79,7 +79,7 @@ def size_of(value: object, most: int) -> int:
             if item.bit_length() > MAX_BITS:
                 raise ValueError(f"a whole number of {item.bit_length():,} bits; at most {MAX_BITS:,} are kept")
         elif isinstance(item, Iterator):
-            raise ValueError("an iterator, which has no size; a list has one")
+            raise ValueError("an iterator, which has no size; expected a list")
         elif isinstance(item, list | tuple | set | frozenset | Mapping):
             # A huge one is not walked.
             if count + len(item) > most:

@@ -75,4 +75,4 @@ def _run(function: Callable[..., object], arguments: list[object]) -> object:
     except Exception as error:
         raise ExecutionError(message(error)) from error
     except SystemExit as error:
-        raise ExecutionError("it tried to leave Python") from error
+        raise ExecutionError("it tried to exit Python") from error

@@ -63,7 +63,7 @@ class FunctionDomain:
         if split not in ("template", "program"):
             raise DomainError(f"{name}: split is {split!r}; expected template or program")
         if not (0 < share < 0.4 and 0 <= combinations < 0.5):
-            raise DomainError(f"{name}: share is {share} and combinations {combinations}; expected 0.1 or so")
+            raise DomainError(f"{name}: share is {share} and combinations {combinations}; expected numbers such as 0.1")
         self.name, self.doc, self.limits = name, doc, limits
         self.split: Rule = split
         self.share, self.combinations = share, combinations
@@ -147,7 +147,7 @@ class FunctionDomain:
         def register(function: Function) -> Function:
             where = f"{_place(function)}, {function.__name__}"
             if not re.fullmatch("[a-z]+", prefix) or prefix in (mention.prefix for mention in self.mentions):
-                raise DomainError(f"{where}: the prefix {prefix!r} is taken, or is not made of small letters")
+                raise DomainError(f"{where}: the prefix {prefix!r} is taken, or is not made of lowercase letters")
             parameters, result = typed_parameters(function, where)
             used = tuple(parameters)[1:]
             made = tuple(inspect.signature(pattern).parameters) if callable(pattern) else ()

@@ -1,7 +1,7 @@
 """What an annotation means: the name of a type for masks and messages, and a check of values.
 
 Masks know names only, so every position has exactly one type. Numbers, whole or not, are one type, because a text does
-not tell them apart: a position that wants whole numbers says so when it is given another.
+not distinguish them: a position that needs whole numbers reports an error when it gets another number.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def typed_parameters(function: Callable[..., object], where: str) -> tuple[dict[
     found: dict[str, object] = {}
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise DomainError(f"{where}: {parameter} is not one position; every argument needs a place of its own")
+            raise DomainError(f"{where}: {parameter} is not one position; expected every argument by name")
         if parameter.default is not parameter.empty:
             raise DomainError(f"{where}: {name} has a default; every argument of a relation is written out")
         if name not in hints:

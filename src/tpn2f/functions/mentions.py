@@ -55,7 +55,7 @@ class TextReading:
     words: tuple[str, ...]
     bindings: dict[str, object]
     sources: dict[str, list[str]]
-    """Found text in small letters -> names, one a kind."""
+    """Found text in lowercase -> names, one per kind."""
 
 
 def number(found: str) -> float | int:

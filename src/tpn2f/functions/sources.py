@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tpn2f.functions.function_domain import FunctionDomain
 
 TRIES = 50
-"""A generator is asked for at most so many times the texts that are wanted: it may repeat itself."""
+"""A generator may repeat itself: it is asked for at most this many times the number of texts wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """A generator or a JSONL file, and the split that it is for; None is to be cut."""
+    """A generator or a JSONL file, and the split that it is for; None if it is divided into splits."""
 
     place: Callable[[Random], Iterable[Sequence[Any]]] | Path
     split: str | None = None
@@ -40,7 +40,7 @@ class ExampleSource:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An example as somebody wrote it, and where."""
+    """An example as it was written, and where."""
 
     where: str
     text: object
@@ -56,7 +56,7 @@ def collect(domain: FunctionDomain) -> tuple[dict[str, list[Example]], dict[str,
     skipped: dict[str, list[str]] = {}
     for source in domain.sources:
         examples = kept.setdefault(source.split, [])
-        # Which split a record would have gone to is not known when it cannot be read: the first one tells of it.
+        # The split of a record that cannot be read is unknown: it is listed under the first one.
         reasons = skipped.setdefault(source.split or domain.splits[0], [])
         wanted = len(examples) + source.count
         for record in _records(source, domain):

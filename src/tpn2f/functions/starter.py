@@ -1,4 +1,4 @@
-"""The first file of a domain of one's own: commented, complete, with tests; it trains as it is."""
+"""The first file of your own domain: commented, complete, with tests; it can be trained as it is."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_function_is_still_a_function():
 def write_starter(name: str, folder: Path, force: bool = False) -> list[Path]:
     """Writes NAME.py and test_NAME.py. Refuses to overwrite, unless forced."""
     if not name.isidentifier() or name != name.lower():
-        raise DomainError(f"{name!r} cannot be the name of a domain; expected small letters, digits and _")
+        raise DomainError(f"{name!r} cannot be the name of a domain; expected lowercase letters, digits and _")
     paths = {folder / f"{name}.py": DOMAIN, folder / f"test_{name}.py": TESTS}
     there = [str(path) for path in paths if path.exists()]
     if there and not force:

@@ -3,8 +3,8 @@
 `reference` reads like the equations and is the specification. `fused` is the fast one, with a hand-written backward,
 and must equal it in values and in every gradient. Neither knows parameters or words.
 
-All take the projections of their inputs as a table with one row an input symbol, and indices into it: a symbol is
-projected once a batch however often it occurs.
+All take the projections of their inputs as a table with one row per input symbol, and indices into it: a symbol is
+projected once per batch, however often it occurs.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ def load_kernels(name: str) -> ModuleType:
 def keep_memory() -> bool:
     """Asks the C library to keep large freed buffers for the next step; False where it cannot be asked.
 
-    glibc gives them back to the system and takes them anew at every step, page by page: about a tenth of a training
+    glibc gives them back to the system and takes them again at every step, page by page: about a tenth of a training
     step on a CPU. It changes the whole process, so a program calls it once, and the library never does.
     """
     if sys.platform != "linux":

@@ -2,7 +2,7 @@
 
 What makes them fast, in the order of what it saves:
 * rows are ordered by length and packed step by step, so that a step only touches rows that are still alive;
-* one GEMM a step serves all gates (of both LSTMs in the encoder), into a buffer that was allocated once;
+* one GEMM per step serves all gates (of both LSTMs in the encoder), into a buffer that was allocated once;
 * the backward defers every weight gradient to one GEMM over all steps;
 * bindings are kept as their two factors: neither T nor the projected context is ever stored.
 

@@ -90,25 +90,9 @@ class _AttentionScan(torch.autograd.Function):
             if t + 1 < len(packed.steps):
                 following = packed.steps[t + 1]
                 previous[following] = first_rows(hiddens, step, following.stop - following.start)
-        ctx.save_for_backward(
-            types,
-            cell,
-            fillers,
-            roles,
-            recurrent,
-            query,
-            value,
-            output,
-            gates,
-            cells,
-            squashed,
-            previous,
-            both,
-            asked,
-            weighted,
-            attentions,
-            hiddens,
-        )
+        given = (types, cell, fillers, roles, recurrent, query, value, output)
+        made = (gates, cells, squashed, previous, both, asked, weighted, attentions, hiddens)
+        ctx.save_for_backward(*given, *made)
         ctx.packed, ctx.squash, ctx.n_types = packed, squash, len(table)
         ctx.set_materialize_grads(False)
         return packed.unpack(hiddens, batch, n_steps), packed.unpack(attentions, batch, n_steps)
@@ -116,25 +100,8 @@ class _AttentionScan(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (
-            types,
-            cell,
-            fillers,
-            roles,
-            recurrent,
-            query,
-            value,
-            output,
-            gates,
-            cells,
-            squashed,
-            previous,
-            both,
-            asked,
-            weighted,
-            attentions,
-            hiddens,
-        ) = ctx.saved_tensors
+        types, cell, fillers, roles, recurrent, query, value, output, *made = ctx.saved_tensors
+        gates, cells, squashed, previous, both, asked, weighted, attentions, hiddens = made
         packed: Packing = ctx.packed
         first, d, d_role = packed.steps[0].stop, hiddens.shape[1], roles.shape[3]
         from_hidden, from_attention = upstream

@@ -102,22 +102,9 @@ class _TPRScan(torch.autograd.Function):
                     first_rows(roles, step, alive).unsqueeze(1),
                     out=previous[following.start - first : following.stop - first].view(alive, d_filler, d_role),
                 )
-        ctx.save_for_backward(
-            types,
-            recurrent,
-            filler_selection,
-            role_selection,
-            filler_dictionary,
-            role_dictionary,
-            gates,
-            cells,
-            squashed,
-            previous,
-            filler_scores,
-            role_scores,
-            fillers,
-            roles,
-        )
+        given = (types, recurrent, filler_selection, role_selection, filler_dictionary, role_dictionary)
+        made = (gates, cells, squashed, previous, filler_scores, role_scores, fillers, roles)
+        ctx.save_for_backward(*given, *made)
         ctx.packed, ctx.temperature, ctx.n_types = packed, temperature, len(table)
         ctx.has_bias = (filler_bias is not None, role_bias is not None)
         ctx.set_materialize_grads(False)
@@ -126,22 +113,10 @@ class _TPRScan(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (
-            types,
-            recurrent,
-            filler_selection,
-            role_selection,
-            filler_dictionary,
-            role_dictionary,
-            gates,
-            cells,
-            squashed,
-            previous,
-            filler_scores,
-            role_scores,
-            fillers,
-            roles,
-        ) = ctx.saved_tensors
+        types, recurrent, filler_selection, role_selection, filler_dictionary, role_dictionary, *made = (
+            ctx.saved_tensors
+        )
+        gates, cells, squashed, previous, filler_scores, role_scores, fillers, roles = made
         packed: Packing = ctx.packed
         d_filler, d_role = fillers.shape[1], roles.shape[1]
         d, first = d_filler * d_role, packed.steps[0].stop

@@ -29,5 +29,5 @@ def of_one_type(scan: Scan) -> Scan:
 
 
 def widened(tensor: Tensor) -> Tensor:
-    """Numbers of 16 bits as float32; all others as they are."""
+    """Numbers of 16 bits as float32; all others unchanged."""
     return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor

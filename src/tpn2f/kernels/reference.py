@@ -124,7 +124,7 @@ def attention_scan(
 ) -> AttentionScan:
     """The attentional LSTM of the decoder, fed with the true symbols (appendix A.2.3).
 
-    The input of a step is the sum of the table's rows that its slots name: U w_d + b, a slot at a time.
+    The input of a step is the sum of the table's rows that its slots name: U w_d + b, one slot at a time.
     """
     hiddens, attentions = [], []
     for slots in index.unbind(1):

@@ -48,5 +48,5 @@ def build_model(
         if len(argument_of_word) != n_words:
             raise ValueError(f"argument_of_word has {len(argument_of_word)} entries; expected one per word, {n_words}")
         if not all(PAD <= argument < n_arguments for argument in argument_of_word):
-            raise ValueError(f"argument_of_word names arguments that are not there; expected 0 to {n_arguments - 1}")
+            raise ValueError(f"argument_of_word names arguments that do not exist; expected 0 to {n_arguments - 1}")
     return load_variant(config.variant)(config, **sizes, argument_of_word=argument_of_word)

@@ -1,6 +1,6 @@
 """The paper's comparisons: a plain LSTM for either side (LSTM2TP, TP2LSTM, and both: SEQ2PROG).
 
-The flat decoder emits one symbol a step from one vocabulary of relations and arguments, without padding arguments. It
+The flat decoder emits one symbol per step from one vocabulary of relations and arguments, without padding arguments. It
 shares the attentional recurrence with the tuple decoder, so that they differ in what they do with the state.
 """
 
@@ -39,7 +39,7 @@ class LSTMEncoder(nn.Module):
         self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        # A word is embedded and projected once a batch, however often it occurs.
+        # A word is embedded and projected once per batch, however often it occurs.
         types, index = torch.unique(words, return_inverse=True)
         embedded = self.embedding(types)
         ways = [self._read(embedded, index, word_counts)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 
 class Bounds(NamedTuple):
-    """The numbers that neither fail later nor silently do nothing: in words, and as a test."""
+    """The valid values of a setting, which neither fail later nor silently do nothing: in words, and as a test."""
 
     words: str
     hold: Callable[[float], bool]

@@ -29,7 +29,7 @@ class ModelConfig:
     encoder: Literal["tpr", "lstm"] = "tpr"
     decoder: Literal["tpr", "lstm"] = "tpr"
     variant: str = ""
-    """A model of one's own: an entry point of the group `tpn2f.models`, or `file.py:Name`. Empty for the family."""
+    """Your own model: an entry point of the group `tpn2f.models`, or `file.py:Name`. Empty for the family."""
 
     # Encoder (section 4.2; appendix A.1 for the numbers).
     n_fillers: Size = 150
@@ -71,7 +71,7 @@ class ModelConfig:
     """Width of fixed word vectors that are projected and added to the learned ones; 0 for none. `training.word_vectors`
     names their file; the model carries them."""
     normalised: bool = False
-    """Attention and grounding see bindings of length 1: a word that selects softly has a short one, and no voice."""
+    """Attention and grounding see bindings of length 1. Otherwise a word that selects softly has little effect."""
     sharpness: Annotated[float | None, Bounds("above 0", lambda value: value > 0)] = None
     """A learned factor on the scores of attention, and where it starts; None for none."""
     attention_guide: Amount = 0.0
@@ -87,13 +87,13 @@ class ModelConfig:
     dropout_context: Rate = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
     dropout_summary: Rate = 0.0
-    """On the representation of the whole problem, before the Reasoning MLP: there texts are learned by heart."""
+    """On the representation of the whole problem, before the Reasoning MLP, which is where texts are memorised."""
     dropout_symbols: Rate = 0.0
     """On the embeddings of the previous tuple; a symbol keeps its mask within a batch."""
     dropout_hidden: Rate = 0.0
     """On H before it is unbound, not on the H that goes on to the next tuple."""
     dropout_recurrent: Rate = 0.0
-    """On the recurrent weights of encoder and decoder (DropConnect): one mask a batch."""
+    """On the recurrent weights of encoder and decoder (DropConnect): one mask per batch."""
     label_smoothing: Rate = 0.0
 
     # Initialisation. The defaults are the published code's.

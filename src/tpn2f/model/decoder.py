@@ -1,6 +1,6 @@
 """The relational-tuple decoder: a Tuple-LSTM whose state is unbound to a relation and its arguments (section 4.2).
 
-One tuple a step. The state H is treated as the order-3 representation of the tuple; unbinding positions, then the
+One tuple per step. The state H is treated as the order-3 representation of the tuple; unbinding positions, then the
 relation, gives the vectors whose nearest symbols are predicted. Knows ids, not symbols' meanings.
 """
 
@@ -236,7 +236,7 @@ class TupleDecoder(nn.Module):
         slots = torch.arange(1 + self.n_positions, device=device)
         return torch.where(slots > 0, self.n_relations + (slots - 1) * self.n_arguments, slots)
 
-    # Decoding, a symbol at a time. Joint symbols: relations first, then arguments.
+    # Decoding, one symbol at a time. Joint symbols: relations first, then arguments.
 
     def start(self, encoding: Encoding) -> TupleState:
         """Before the first symbol."""

@@ -63,7 +63,7 @@ class Reader(nn.Module):
         scale = config.selection_scale * bound
         self.filler_selection = nn.Parameter(torch.empty(config.n_fillers, d).uniform_(-scale, scale))
         self.role_selection = nn.Parameter(torch.empty(config.n_roles, d).uniform_(-scale, scale))
-        # F and R, with a column a filler or role.
+        # F and R, with one column per filler or role.
         self.filler_dictionary = nn.Parameter(_dictionary(config.d_filler, config.n_fillers, config))
         self.role_dictionary = nn.Parameter(_dictionary(config.d_role, config.n_roles, config))
         self.filler_bias = nn.Parameter(torch.zeros(config.n_fillers)) if config.biases else None
@@ -116,7 +116,7 @@ class TPREncoder(nn.Module):
         self.summary, self.normalised = config.summary, config.normalised
 
     def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        # A word is embedded and projected once a batch, however often it occurs.
+        # A word is embedded and projected once per batch, however often it occurs.
         types, index = torch.unique(words, return_inverse=True)
         embedded = self.embedding(types)
         scans = [self.readers[0](embedded, index, word_counts)]

@@ -103,7 +103,7 @@ class Model(nn.Module):
         return self.decoder.start(encoding)
 
     def log_probabilities(self, state: State) -> Float[Tensor, "rows n_symbols"]:
-        """Unbind: of every joint symbol as the next one; minus infinity where the model cannot speak."""
+        """Unbind: of every joint symbol as the next one; minus infinity where the model cannot write the symbol."""
         return self.decoder.log_probabilities(state)  # pyright: ignore[reportArgumentType]
 
     def feed(self, state: State, symbols: Int[Tensor, "rows"]) -> State:

@@ -1,4 +1,4 @@
-"""Models of one's own: a class in one file, named by the setting `model.variant`.
+"""Your own models: a class in one file, named by the setting `model.variant`.
 
 A variant is a subclass of `Model` and is called like it. It is named like a domain: by an entry point of the group
 `tpn2f.models`, by module (`package.module:Name`) or by file (`path/file.py:Name`).
@@ -24,7 +24,7 @@ def variant_names() -> list[str]:
 
 
 def load_variant(spec: str) -> type[Model]:
-    """The class that a spec names; the empty one names `Model` itself. Raises ValueError for what is no variant.
+    """The class that a spec names; the empty one names `Model` itself. Raises ValueError for what is not a variant.
 
     Runs the code of the file that is named, so only name files that you trust.
     """
@@ -52,7 +52,7 @@ def _load(spec: str) -> object:
     if spec not in points:
         raise ValueError(
             f"no model variant is called {spec!r}; installed are {', '.join(sorted(points)) or 'none'}; "
-            "a variant of your own is named as file.py:Name or package.module:Name"
+            "name your own variant as file.py:Name or package.module:Name"
         )
     return points[spec].load()
 

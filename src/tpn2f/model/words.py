@@ -1,7 +1,7 @@
 """Word embeddings: a learned vector for every word and, where there are any, a projection of a fixed one.
 
 Fixed vectors come from elsewhere, such as GloVe. They are read by one learned matrix, so that a word which training
-never had is understood as far as its fixed vector tells. Knows ids of words, not words.
+never had is understood as far as its fixed vector allows. Knows ids of words, not words.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models that come with the package: float16 weights, vocabularies, the config and a card that says what to expect.
 
 A bundled model is a checkpoint directory under `pretrained/`, verified like any other. What it is worth is measured
-after its weights were halved, so the card tells of exactly what is shipped.
+after its weights were converted to float16, so the card describes exactly what is shipped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def halve(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def write_half(run: Path) -> Path:
-    """The best weights of a run, halved, beside its checkpoints. Written anew, so that it is never of older weights."""
+    """The best weights of a run as float16, beside its checkpoints. Always written again, so never of older weights."""
     place = run / "half"
     write_checkpoint(place, halve(read_checkpoint(run / "checkpoints" / "best")))
     return place
@@ -51,11 +51,13 @@ def write_bundle(
     folder: Path = PRETRAINED,
     texts: Mapping[str, str] | None = None,
 ) -> Path:
-    """Puts the halved model of a run into the package, with a card made of its reports and with other `texts`."""
+    """Puts the float16 model of a run into the package, with a card made of its reports and with other `texts`."""
     half = read_checkpoint(write_half(run))
     size = sum(tensor.nbytes for tensor in half.tensors["model"].values())
     if size > LARGEST:
-        raise CheckpointError(f"{run}: the halved weights have {size:,} bytes; a bundled model has {LARGEST:,} at most")
+        raise CheckpointError(
+            f"{run}: the float16 weights have {size:,} bytes; expected at most {LARGEST:,} for a bundled model"
+        )
     place = folder / name
     added = {CARD: card(name, half, reports), **(texts or {})}
     write_checkpoint(place, Checkpoint(half.tensors, half.state, {**half.texts, **added}))
@@ -97,7 +99,7 @@ def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]
         "",
         "* It knows questions like those it learned from. The rows of unseen templates are what a question of your own",
         "  may expect.",
-        "* It always writes a program. The confidence and words that training did not have are told with every answer.",
+        "* It always writes a program. Every answer has its confidence and the words that training did not have.",
         "* Its data is in English, was annotated by many hands, and holds wrong programs.",
         "",
         "## Config",

@@ -172,7 +172,7 @@ def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable
 
 
 def training_table(prefix: str) -> Callable[[Path], str]:
-    """What every trained row of a data set has cost, worst first."""
+    """What the training of each row of a data set cost, worst row first."""
 
     def table(folder: Path) -> str:
         rows = [["trained row", "weights", "epochs", "best epoch", "hours (wall, shared)", "strict on dev, greedy"]]

@@ -14,10 +14,10 @@ from tpn2f.errors import DataError
 def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Weighted]:
     """The examples of a split, or of several joined by a plus, one split after the other: `gsm8k+generated*0.5`.
 
-    A number behind a split is what each of its examples counts; 1 without one. With a limit, the first so many.
+    A number behind a split is what each of its examples counts; 1 without one. A limit takes only the first examples.
     """
     parts = mixture_parts(names)
-    for name in parts:  # all before the first is read, of which a limit may take enough
+    for name in parts:  # checked before anything is read, also those that a limit would never reach
         splits.check(name)
     found: list[Weighted] = []
     for name, weight in parts.items():
@@ -52,7 +52,7 @@ def weigh(parts: Sequence[Weighted], config: Config) -> list[Weighted]:
 
 
 def spread(examples: list[Example], count: int) -> list[Example]:
-    """So many of the examples, spread evenly; all of them for 0."""
+    """`count` of the examples, spread evenly; all of them for 0."""
     if not count or count >= len(examples):
         return examples
     return [examples[place * len(examples) // count] for place in range(count)]

@@ -81,8 +81,8 @@ def _choose_gpu(device: torch.device) -> torch.device:
     if device.index is None:
         if processes > there:
             raise ConfigError(
-                f"{processes} processes want a GPU each and the machine has {there}: expected --nproc-per-node {there} "
-                "or less, or training.device=cpu"
+                f"{processes} processes need one GPU each, but the machine has {there}: expected --nproc-per-node "
+                f"{there} or less, or training.device=cpu"
             )
         return torch.device("cuda", place)
     if device.index >= there or processes > 1:
@@ -92,7 +92,7 @@ def _choose_gpu(device: torch.device) -> torch.device:
 
 
 _PLACES = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
-"""What torchrun tells a process: its number on its machine, and how many there are."""
+"""What torchrun passes to a process: its number on its machine, and how many there are."""
 
 
 def _has_bf16(device: torch.device) -> bool:

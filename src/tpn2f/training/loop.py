@@ -1,4 +1,4 @@
-"""The training loop: teacher forcing, Adam, selection on dev, and checkpoints from which it goes on bit for bit.
+"""The training loop: teacher forcing, Adam, selection on dev, and checkpoints from which it continues bit for bit.
 
 `Trainer.run` yields what happens as events and prints nothing. Everything random in a step comes from the seed and the
 step's number, and the order of an epoch from the seed and the epoch's number, so the state to keep is small: weights,
@@ -88,7 +88,7 @@ class Trainer:
     def __init__(
         self, config: Config, domain: Domain, run: Path, processes: Processes = ALONE, splits: Splits | None = None
     ) -> None:
-        """`splits` are those that somebody has read already."""
+        """`splits` may hold splits that are already read."""
         self.config, self.domain, self.folder, self.processes = config, domain, run, processes
         self.stop = False
         self.hardware = choose_hardware(config.training.device, config.training.precision)
@@ -143,13 +143,13 @@ class Trainer:
         if average:
             self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
         self.standing = Standing(**checkpoint.state["standing"])
-        if changed:  # forced: what was the end need not be the end any more
+        if changed:  # forced: with other settings a finished training may have more to do
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
         self._trim_metrics()
-        return note or f"going on after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
+        return note or f"continuing after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
     def run(self) -> Iterator[Event]:
-        """Trains to the end, or until `stop`; saves as it goes and at the end."""
+        """Trains to the end, or until `stop`; saves now and then, and at the end."""
         if not (self.config.training.tensorboard and self.processes.leads):
             return self._run()
         # Between epochs the step that was done last is scored already; within one it cannot be.
@@ -175,7 +175,7 @@ class Trainer:
                 pace = (now - started) / (standing.step - steps_before)
                 done += len(places)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
-                # Who does not lead saves nothing, so clocks that differ do no harm.
+                # Only the leading process saves, so clocks that differ do no harm.
                 if self.stop or now - saved > training.checkpoint_seconds:
                     saved = time.perf_counter()
                     yield self._save()
@@ -270,7 +270,7 @@ class Trainer:
         if self.processes.leads:
             with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
-        if speed:  # a run that resumes just before a scoring has none
+        if speed:  # a run that resumes just before a scoring has no speed yet
             record["examples_per_second"] = round(speed, 1)
         return self._event("dev", dev=dev, loss=epoch_loss, record=record)
 

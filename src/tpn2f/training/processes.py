@@ -1,6 +1,6 @@
 """Several processes that train one model together, on one machine or on many: `torchrun ... -m tpn2f train ...`.
 
-Each process takes its share of every batch, and the gradients are summed in one message a step, with the loss and the
+Each process takes its share of every batch. The gradients are summed in one message per step, with the loss and the
 wish to stop in the same message, so that all see the same numbers and stop at the same step. The sum over the shares is
 the gradient of the whole batch, whatever the number of processes. Alone, everything here does nothing.
 """
@@ -53,7 +53,7 @@ class Processes:
             tensor.copy_(part.view_as(tensor))
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Waits until all processes are here."""
         if self.size > 1:
             distributed.barrier()
 
@@ -76,7 +76,7 @@ def join_processes(device: torch.device | None = None) -> Iterator[Processes]:
 
 
 def _meet() -> None:
-    """Connects the processes on CPUs. Who meets nobody gives up in time: `torchrun` may start them anew."""
+    """Connects the processes on CPUs. A process that finds no others stops in time: `torchrun` may restart all."""
     try:
         store, rank, size = next(rendezvous("env://", timeout=MEET))
         if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
@@ -85,7 +85,9 @@ def _meet() -> None:
             store = PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
         distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=MEET)
     except RuntimeError as error:
-        raise N2FError(f"the processes did not meet within {MEET.seconds} s: {str(error).splitlines()[0]}") from error
+        raise N2FError(
+            f"the processes did not connect within {MEET.seconds} s: {str(error).splitlines()[0]}"
+        ) from error
     world = distributed.group.WORLD
     assert world is not None
     world.set_timeout(WAIT)

@@ -1,4 +1,4 @@
-"""Files of word vectors that somebody else made, such as GloVe: converted once, then read quickly.
+"""Files of public word vectors, such as GloVe: converted once, then read quickly.
 
 Our form is one safetensors file: the matrix `vectors` in float16, and the words as `words`, joined by line breaks in
 UTF-8, the most frequent first. Knows no model.

@@ -32,7 +32,7 @@ def named_vectors(config: Config) -> VectorFile | None:
     if width not in (0, vectors.width):
         raise ConfigError(f"model.d_static is {width}, but {place} has vectors of width {vectors.width}")
     if config.data.more_words and not width:
-        raise ConfigError("data.more_words needs model.d_static: nothing would teach the further words")
+        raise ConfigError("data.more_words needs model.d_static: without it the additional words are not learned")
     return vectors
 
 
@@ -47,7 +47,7 @@ def start_words(
 ) -> None:
     """Puts the start into the model. Draws from torch's random numbers."""
     weight = model.encoder.embedding.weight
-    # Names of values, such as n0, all have the same neighbours and must be told apart: they stay as they are.
+    # Names of values, such as n0, all have the same neighbours and must stay distinct: they are not changed.
     named = torch.tensor([token in codec.arguments for token in codec.words.tokens], device=weight.device)
     if vectors is not None:
         found = vectors.of(codec.words.tokens).to(weight.device)

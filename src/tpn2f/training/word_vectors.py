@@ -1,4 +1,4 @@
-"""Word vectors from the company that words keep in the training texts: where word embeddings may start from.
+"""Word vectors from the neighbours of words in the training texts: where word embeddings may start from.
 
 Words that stand among the same words, `truck` and `car`, `broad` and `wide`, begin alike: what is learned of one then
 holds for the other. Positive mutual information of words and their neighbours, left and right apart, reduced by a
@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 WINDOW = 4
-"""Neighbours so far away count, a near one more: one over its distance."""
+"""The largest distance of a neighbour; each counts one over its distance."""
 SPARE = 16
 """Directions beyond those asked for, which make the decomposition exact enough."""
 SMOOTHING = 0.75
@@ -23,7 +23,7 @@ SMOOTHING = 0.75
 
 
 def word_vectors(texts: Iterable[Sequence[int]], n_words: int, width: int) -> Float[Tensor, "n_words width"]:
-    """A vector of length 1 for every word that its neighbours tell something about, zero for the others.
+    """A vector of length 1 for every word whose neighbours are informative, zero for the others.
 
     Draws from torch's random numbers.
     """

@@ -22,19 +22,21 @@ PRUNERS = ("median", "halving", "none")
 
 
 def storage_name(url: str) -> str:
-    """A database as it may be shown: without its password. Raises ConfigError for what is no URL."""
+    """A database URL as it may be shown: without its password. Raises ConfigError if it is not a URL."""
     try:
         import optuna
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
     except ImportError as error:
         raise ConfigError("optuna is not installed, which tuning needs: pip install 'tpn2f[tuning]'") from error
-    # What happens is told by the caller; Optuna would tell it again on standard error.
+    # The caller reports what happens; Optuna would report it again on standard error.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         return make_url(url).render_as_string(hide_password=True)
     except ArgumentError as error:
-        raise ConfigError("--storage is no database URL; expected such as postgresql://user@host/name") from error
+        raise ConfigError(
+            "--storage is not a database URL; expected one such as postgresql://user@host/name"
+        ) from error
 
 
 def open_study(url: str, name: str, pruner: BasePruner) -> Study:
@@ -53,7 +55,7 @@ def open_study(url: str, name: str, pruner: BasePruner) -> Study:
 
 
 def make_pruner(name: str, startup: int, config: Config) -> BasePruner:
-    """What ends hopeless trials, after `startup` trials that are spared."""
+    """The rule that stops hopeless trials, after `startup` trials that always run to the end."""
     from optuna import pruners
 
     if name == "median":

@@ -23,7 +23,7 @@ from tpn2f.errors import ConfigError
 
 FORMS = "log LOW HIGH, uniform LOW HIGH, int LOW HIGH [STEP] or choice A B ..."
 FIXED = {
-    "name": "it is the run's",
+    "name": "it is the name of the run",
     "data.domain": "trials on different problems cannot be compared",
     "data.dev": "all trials must be scored on the same examples",
     "training.evaluate_examples": "all trials must be scored on the same examples",
@@ -63,7 +63,7 @@ def read_space(texts: Sequence[str], path: Path | None, config: Config) -> tuple
     space: dict[str, Dimension] = {}
     for where, key, form in (*_read_options(texts), *(_read_file(path) if path else ())):
         if key in space:
-            raise ConfigError(f"{where}: {key} is there twice")
+            raise ConfigError(f"{where}: {key} occurs twice")
         space[key] = _make_dimension(where, key, form, config)
     if not space:
         raise ConfigError(f"there is nothing to search: expected --search KEY={FORMS}; or --space FILE")
@@ -86,7 +86,7 @@ def _read_file(path: Path) -> Iterator[tuple[str, str, Any]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     if tables.keys() != {"search"} or not isinstance(tables["search"], dict):
-        raise ConfigError(f"{path} has {', '.join(tables) or 'nothing'}; expected the table [search] alone")
+        raise ConfigError(f"{path} has {', '.join(tables) or 'nothing'}; expected only the table [search]")
     for key, form in _flatten(tables["search"], ""):
         yield f"{path}: {key}", key, form
 
@@ -113,7 +113,7 @@ def _make_dimension(where: str, key: str, form: Any, config: Config) -> Dimensio
         elif kind in ("log", "uniform", "int"):
             dimension = _range(where, key, kind, values, whole)
         else:
-            raise ConfigError(f"{where}: {kind!r} is no kind of range; expected {FORMS}")
+            raise ConfigError(f"{where}: {kind!r} is not a kind of range; expected {FORMS}")
     else:
         raise ConfigError(f"{where}: got {form!r}; expected {FORMS}")
     for value in dimension.ends:
@@ -138,7 +138,7 @@ def _choice(where: str, key: str, values: Sequence[Any]) -> Dimension:
     if len(values) < 2 or any(isinstance(value, list | dict) for value in values):
         raise ConfigError(f"{where}: got {list(values)!r}; expected two choices or more, each a single value")
     if len({repr(value) for value in values}) < len(values):
-        raise ConfigError(f"{where}: a choice is there twice")
+        raise ConfigError(f"{where}: a choice occurs twice")
     return Dimension(key, choices=tuple(values))
 
 

@@ -1,8 +1,9 @@
 """Hyper-parameter search: trainings that find out where in a space of settings the best model is.
 
 Optuna (extra `tuning`) chooses the settings and keeps the study in a database. Every trial is an ordinary training in a
-run directory of its own, so that an interrupted one goes on bit for bit. Several processes and machines may work on one
-study through one database; each looks after its own trials. Its worth is strict accuracy on dev: no test split is read.
+run directory of its own, so that an interrupted one continues bit for bit. Several processes and machines may share one
+study through one database; each looks after its own trials. Trials are ranked by strict accuracy on dev; no test split
+is read.
 
     RUN/study.db     the study, unless it is in another database       RUN/best.toml    the best config so far
     RUN/trial-003    the run directory of a trial                      RUN/study.json   which study this is a part of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 LOST_SECONDS = 3600.0
-"""A trial of another machine that was not heard of for so long is given up and tried again."""
+"""A trial of another machine without news for this long is given up and tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Best:
 
 
 class Tuner:
-    """One worker of a study. `stop` may be set from a signal handler: the trial is saved, and goes on next time."""
+    """One worker of a study. `stop` may be set from a signal handler: the trial is saved, and continues next time."""
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Tuner:
         self.place = place or self._write_place(name, shown)
 
     def run(self, trials: int, timeout: float = math.inf) -> Iterator[TrialEvent]:
-        """Works until the study has so many trials, or the time is over, or `stop`. Goes on with its own first."""
+        """Works until the study has `trials` trials, or the time is over, or `stop`. Continues its own trials first."""
         deadline = time.monotonic() + timeout
         while not self.stop and time.monotonic() < deadline:
             with ExitStack() as lock:
@@ -197,12 +198,12 @@ class Tuner:
         if sum(_counts(known) for known in self._trials()) >= trials:
             return None
         trial = self.study.ask()
-        # Locked before anybody can know whose it is, so that no other process takes it for an interrupted one.
+        # Locked before its owner is recorded, so that no other process takes it for an interrupted one.
         lock.enter_context(locked(self.trial_folder(trial.number)))
         return trial
 
     def _give_up(self, known: FrozenTrial) -> None:
-        """The machine of this trial is gone: its settings are tried again by whoever comes first."""
+        """The machine of this trial is gone: its settings are tried again by the next free worker."""
         from optuna.trial import Trial, TrialState
 
         Trial(self.study, known._trial_id).set_user_attr("void", True)
@@ -210,7 +211,7 @@ class Tuner:
         self.study.enqueue_trial(known.params)
 
     def _work(self, trial: Trial, deadline: float) -> Iterator[TrialEvent]:
-        """Trains a trial, tells the study how it goes, and ends it if it is hopeless."""
+        """Trains a trial, reports its progress to the study, and stops it if it is hopeless."""
         from optuna.exceptions import UpdateFinishedTrialError
         from optuna.samplers import TPESampler
         from optuna.trial import TrialState
@@ -240,13 +241,13 @@ class Tuner:
             if trainer.standing.finished:
                 ending = "finished"
         except CheckpointError:
-            raise  # what was saved before is good: the trial goes on next time
+            raise  # what was saved before is good: the trial continues next time
         except N2FError:
             trial.set_user_attr("void", True)
             self.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
             raise
         except UpdateFinishedTrialError:
-            ending, text = "failed", "another machine took it for lost"
+            ending, text = "failed", "another machine assumed that it was lost"
         except (RuntimeError, MemoryError) as error:
             # Out of memory, or numbers out of range: of these settings only.
             ending, text = "failed", " ".join(str(error).split())[:200] or type(error).__name__
@@ -279,7 +280,7 @@ class Tuner:
             trial.set_user_attr("seen", time.time())
 
     def _tidy(self, number: int, best: Best | None) -> None:
-        """Keeps the best weights of an ended trial, not those from which it would go on; writes the best config."""
+        """Keeps the best weights of an ended trial, not those for continuing it; writes the best config."""
         for name in ("last", "previous"):
             shutil.rmtree(self.trial_folder(number) / "checkpoints" / name, ignore_errors=True)
         if best is not None:
@@ -305,7 +306,7 @@ def _short(value: Any) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file in whole or not at all."""
+    """Writes a file completely or not at all."""
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:8]}")
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)

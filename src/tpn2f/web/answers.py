@@ -1,4 +1,4 @@
-"""From a question to what the API answers: reads, asks the solver, puts solutions into messages. Knows no HTTP."""
+"""From a question to the API's answer: reads, asks the solver, puts solutions into messages. Knows no HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tpn2f.explain import explain_question
 from tpn2f.program import Program, write_tree
 from tpn2f.search import Candidate as Found
 from tpn2f.solution import Question, Solution
-from tpn2f.solver import Solver
+from tpn2f.solver import Solver, without_model
 from tpn2f.web.messages import Choice, Explained, InputField, RankedProgram, Solved, Tuple, Word, WorkedStep
 from tpn2f.wording import clean, format_sum, format_value
 
@@ -25,7 +25,7 @@ MAX_ELEMENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question that was read, and is ready to be decoded with others."""
+    """A question that is read and ready to be decoded with others."""
 
     text: str
     reading: Reading
@@ -37,7 +37,7 @@ class Asked:
 
 
 def read_asked(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Asked:
-    """Raises DataError for what cannot be asked."""
+    """Raises DataError for a question that cannot be read."""
     asked = Asked(clean(text), solver.read(Question(text, values)), width)
     if len(asked.problem.words) > max_words:
         raise DataError(f"the question has {len(asked.problem.words):,} words; at most {max_words:,} are read")
@@ -53,13 +53,15 @@ def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> lis
     solved: dict[int, Solved] = {}
     for width in dict.fromkeys(asked.width for asked in questions):
         places = [place for place, asked in enumerate(questions) if asked.width == width]
-        found = solver.predict([questions[place].problem for place in places], width)
+        found = solver.candidates([questions[place].reading for place in places], width)
         solved.update((place, _solved(solver, name, questions[place], ranked)) for place, ranked in zip(places, found))
     return [solved[place] for place in range(len(questions))]
 
 
 def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
     solutions = [solver.work(asked.reading.valued, [candidate]) for candidate in found]
+    if asked.reading.program is not None:
+        solutions = [without_model(solution) for solution in solutions]
     candidates = [_candidate(solution) for solution in solutions]
     words, rest = spell(asked.text, asked.problem, solver.codec.words)
     return Solved(
@@ -71,6 +73,7 @@ def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> 
         unknown=list(dict.fromkeys(word.text for word in words if not word.known)),
         notes=list(solutions[0].notes),
         calibrated=solutions[0].calibrated,
+        guess=solutions[0].guess,
         alternatives=candidates[1:],
         milliseconds=0.0,
         **dict(candidates[0]),
@@ -102,7 +105,7 @@ _match_numeral = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-
 
 
 def spell(text: str, problem: Problem, known: Container[str]) -> tuple[list[Word], str]:
-    """The words as the person wrote them, and what is left behind the last one.
+    """The words as the person wrote them, and what follows the last one.
 
     Domains change letters, signs and numbers as they read. Where the words can no longer be found in the text one
     after another, they are shown as the model reads them.
@@ -204,7 +207,7 @@ def plain(value: object) -> object:
             if not math.isfinite(inner):
                 return None
         elif isinstance(inner, int):
-            # What is larger would be rounded by whoever reads it in JavaScript.
+            # Larger numbers would be rounded in JavaScript.
             if abs(inner) > 2**53:
                 return None
         elif isinstance(inner, str):

@@ -56,7 +56,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in (
         (400, "The body is not JSON, or not UTF-8."),
-        (404, "There is no such model, or it has no such thing."),
+        (404, "There is no such model, or the model does not have this."),
         (408, "The body did not arrive in time."),
         (413, "The body is too long."),
         (415, "The body is not sent as application/json."),
@@ -94,7 +94,7 @@ class Hosted:
             encoder=config.encoder,
             decoder=config.decoder,
             parameters=sum(parameter.numel() for parameter in self.solver.model.parameters()),
-            # Iterating leaves out the specials, which are no words of anybody.
+            # Iterating leaves out the specials, which are not words.
             words=len(list(codec.words)),
             relations=len(list(codec.relations)),
             worked=isinstance(self.solver.domain, HasSteps),
@@ -125,7 +125,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
     )
-    # The guard stands outside of everything, error pages included.
+    # The guard is the outermost layer, so that it also covers error pages.
     guard = Guard(app, limits, ("/api/solve", "/api/explain"), hosts)
     _answer_errors(app)
     _add_pages(app)
@@ -254,4 +254,4 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> JSONResponse:
         del request, error
-        return JSONResponse({"error": "something went wrong in the server; its log says what"}, 500)
+        return JSONResponse({"error": "internal error of the server; see its log"}, 500)

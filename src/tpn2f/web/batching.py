@@ -1,7 +1,7 @@
 """Micro-batching: questions that arrive together are answered together, in a worker thread.
 
-The first question waits a few milliseconds for company; as long as more keep coming, a little longer. While a batch is
-being answered the next one gathers. Knows nothing of the web nor of models: `work` answers a list.
+The first question waits a few milliseconds for others, and a little longer while more keep coming. While a batch is
+answered, the next one is collected. Knows neither the web nor models: `work` answers a list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Batcher(Generic[Question, Answer]):
         most: int = 32,
         patience: float = 0.004,
     ) -> None:
-        """`work` runs in the executor with at most `most` questions and gives one answer a question, in order."""
+        """`work` runs in the executor with at most `most` questions and gives one answer per question, in order."""
         self._work, self._executor = work, executor
         self.most, self.patience = most, patience
         self.sizes: deque[int] = deque(maxlen=1000)
@@ -53,7 +53,7 @@ class Batcher(Generic[Question, Answer]):
                 await self._answer(batch)
 
     async def _gather(self) -> None:
-        """Waits until the batch is full, or nobody came for a while, or the first has waited five whiles."""
+        """Waits until the batch is full, or no question came for a while, or the first waited five times as long."""
         for _ in range(5):
             before = len(self._waiting)
             if before >= self.most or not self.patience:

@@ -1,4 +1,4 @@
-"""What a request may cost, and the guard at the door that holds it: hosts, media types, bodies, crowds, slow clients.
+"""The limits of a request, and the guard that enforces them: hosts, media types, bodies, load, slow clients.
 
 The guard is a plain ASGI layer around the whole app. It also gives every response its security headers. What the
 fields of a request may hold is in `messages`.
@@ -40,7 +40,7 @@ class ServerLimits:
     words: int = 400
     """Words of a question, as the domain counts them."""
     pending: int = 128
-    """Requests that are being answered at once; more are told to come back."""
+    """Requests that are answered at the same time; further ones are asked to come back later."""
     seconds: float = 20.0
     """How long a client waits at most for an answer."""
     patience: float = 10.0
@@ -48,7 +48,7 @@ class ServerLimits:
     batch: int = 32
     """Questions that are decoded together."""
     gather: float = 0.004
-    """Seconds that a lone question waits for company."""
+    """Seconds that a single question waits for others, to be decoded with them."""
     connections: int = 512
 
 

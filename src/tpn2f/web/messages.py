@@ -25,8 +25,12 @@ class Ask(Message):
     """A question for a model."""
 
     question: str = Field(min_length=1, max_length=MAX_CHARACTERS, examples=["What is 15 percent of 80?"])
-    model: str | None = Field(default=None, max_length=100, description="A name from /api/models; the first if none.")
-    beam: int = Field(default=1, ge=1, le=MAX_BEAM, description="Hypotheses of the search; 1 is greedy.")
+    model: str | None = Field(
+        default=None, max_length=100, description="A name from /api/models; without it, the first model."
+    )
+    beam: int = Field(
+        default=1, ge=1, le=MAX_BEAM, description="How many hypotheses the beam search keeps; 1 is greedy."
+    )
     values: dict[str, Any] = Field(
         default_factory=dict,
         max_length=MAX_VALUES,
@@ -72,7 +76,7 @@ class Refusal(BaseModel):
 class Word(BaseModel):
     """A word of the question as the model reads it."""
 
-    text: str = Field(description="As the person wrote it where that is known.")
+    text: str = Field(description="As the person wrote it, where that is known.")
     space: bool = Field(description="Whether there is a space before it.")
     name: str | None = Field(description="What programs call it, where it is a value or an argument: n0.")
     known: bool = Field(description="Whether training had it.")
@@ -108,7 +112,7 @@ class RankedProgram(BaseModel):
     program: str | None
     tuples: list[Tuple]
     tree: str | None = Field(description="The program as one expression; none if that would be too large.")
-    steps: list[WorkedStep] = Field(description="One a tuple, where the language runs step by step.")
+    steps: list[WorkedStep] = Field(description="One per tuple, where the language runs step by step.")
     answer: str | None = Field(description="What the program gives, as a person writes it.")
     value: Any = Field(description="What the program gives, as JSON; none if JSON cannot hold it exactly.")
     error: str = Field(description="Why there is no answer; empty when there is one.")
@@ -121,11 +125,12 @@ class Solved(RankedProgram):
     model: str
     domain: str
     words: list[Word]
-    rest: str = Field(description="What the person wrote behind the last word.")
+    rest: str = Field(description="What the person wrote after the last word.")
     inputs: list[InputField]
     unknown: list[str] = Field(description="Words that training did not have.")
-    notes: list[str] = Field(description="What else to know before one trusts the answer.")
+    notes: list[str] = Field(description="What else to know before trusting the answer.")
     calibrated: bool = Field(description="Whether confidence agrees with how often the model is right on dev.")
+    guess: bool = Field(description="Whether the model is known to be wrong too often at this confidence.")
     alternatives: list[RankedProgram]
     milliseconds: float
 
@@ -148,7 +153,7 @@ class Explained(BaseModel):
     roles: list[list[Choice]]
     program: str | None
     tuples: list[Tuple]
-    attention: list[list[float]] = Field(description="A row a tuple: how much it attends to every word.")
+    attention: list[list[float]] = Field(description="One row per tuple: how much it attends to every word.")
     milliseconds: float
 
 

@@ -1,6 +1,6 @@
 """The map of a model's relations as the page draws it. The numbers come from `explain`, and so from the domain's data.
 
-A bundled model brings its map along, because who installs it has no data.
+A bundled model contains its map, because users who install it may not have the data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tpn2f.web.messages import Point, RelationMapMessage
 MAP = "map.json"
 """The text of a bundled model that holds its map."""
 EXAMPLES = 800
-"""How many examples the vectors are averaged over: enough for a picture, few enough for somebody who waits."""
+"""How many examples the vectors are averaged over: enough for a picture, few enough not to keep the user waiting."""
 
 
 def find_map(solver: Solver, name: str) -> RelationMapMessage:

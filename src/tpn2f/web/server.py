@@ -1,4 +1,4 @@
-"""From an app to a listening server: the socket, and clients that dawdle. Uvicorn does the work."""
+"""From an app to a listening server: the socket, and clients that are too slow. Uvicorn does the work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = found[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise ConfigError(f"--host {host}: cannot be listened on: {error}") from error
+        raise ConfigError(f"--host {host}: cannot listen on this address: {error}") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -32,7 +32,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         listener.close()
         reason = error.strerror or str(error)
         raise ConfigError(
-            f"cannot listen on {host}, port {port}: {reason}; choose another with --port (0 takes any)"
+            f"cannot listen on {host}, port {port}: {reason}; choose another with --port (0 chooses a free one)"
         ) from error
     return listener
 
@@ -47,7 +47,7 @@ def address_of(listener: socket.socket, host: str) -> str:
 class BoundedProtocol(H11Protocol):
     """Closes a connection whose client takes too long to send a request or to take its response.
 
-    Uvicorn itself waits for ever for the end of a header.
+    Uvicorn itself waits without limit for the end of a header.
     """
 
     patience = ServerLimits.patience

@@ -1,9 +1,9 @@
 """AlgoLisp (Polosukhin and Skidanov, 2018): short English specifications, programs of a small Lisp, ten tests each.
 
-Reads the original files `metaset3.{train,dev,test}.jsonl`, plain or gzipped. The language is in `lisp`; this module has
-the data, the reading of a person's sentence, and the published metrics. Where the training file is not at hand, the
-*dev-as-train* protocol cuts dev by program: `dev-train` and `dev-valid` have no program in common. The split
-`generated` has records that `algolisp_generator` made from dev-train alone.
+Reads the original files `metaset3.{train,dev,test}.jsonl`, plain or gzipped. The language is in `domains/lisp`; this
+module has the data, the reading of a person's sentence, and the published metrics. Where the training file is
+unavailable, the *dev-as-train* protocol cuts dev by program: `dev-train` and `dev-valid` have no program in common. The
+split `generated` has records that `generation/generator.py` made from dev-train alone.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class AlgoLisp:
         grammar: Path | None = None,
         progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
     ) -> dict:
-        """Writes records made from dev-train alone and tells what they are like; see `algolisp_generator`.
+        """Writes records made from dev-train alone and reports what they are like; see `generation/generator.py`.
 
         The default output is the file of the cache that the split `generated` reads. A grammar is learned and written
         beside the output unless one is given.
@@ -225,7 +225,7 @@ class AlgoLisp:
         answer = _tests(example)
         if not 0 < count < len(answer.tests):
             raise DataError(
-                f"{example.id or 'the example'} has {len(answer.tests)} tests; {count} cannot be shown and others kept"
+                f"{example.id or 'the example'} has {len(answer.tests)} tests; showing {count} needs more than {count}"
             )
         shown, others = replace(answer, tests=answer.tests[:count]), replace(answer, tests=answer.tests[count:])
         return replace(example, answer=shown), replace(example, answer=others)

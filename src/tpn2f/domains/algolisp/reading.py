@@ -1,6 +1,6 @@
 """Reads a person's task as AlgoLisp's data would have it: tokens, and the arguments that the text introduces.
 
-It reads any text, also one that is not made as the data's texts are; `algolisp_frames` takes those apart exactly.
+It reads any text, also one that is not made as the data's texts are; `generation/frames.py` takes those apart exactly.
 """
 
 from __future__ import annotations

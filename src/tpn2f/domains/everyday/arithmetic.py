@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tpn2f.domain import Problem
-from tpn2f.domains.everyday.number_words import Tokens, number_words
+from tpn2f.domains.everyday.number_words import WordTokens, number_words
 from tpn2f.domains.everyday.numerals import MAX_DIGITS
 from tpn2f.domains.everyday.reading import plain
 from tpn2f.errors import DataError, ExecutionError
@@ -82,7 +82,7 @@ def calculate(text: str) -> Calculation | None:
     tokens = _tokens(text)
     if tokens is None:
         return None
-    return _Parser(tokens).calculation()
+    return _ArithmeticParser(tokens).calculation()
 
 
 def _tokens(text: str) -> list[str | Fraction] | None:
@@ -124,11 +124,11 @@ def _has_number(tokens: list[str | Fraction]) -> bool:
 def _in_words(word: str) -> Fraction | None:
     """`seven`, `twenty-five`, `two-thirds`; numbers of several words are left to the model."""
     pieces = tuple(piece for piece in re.split("(-)", word))
-    found = number_words(Tokens(pieces, (None,) * len(pieces)), 0)
+    found = number_words(WordTokens(pieces, (None,) * len(pieces)), 0)
     return found.value if found is not None and found.end == len(pieces) else None
 
 
-class _Parser:
+class _ArithmeticParser:
     """A parser by descent; a word of the program stands for every value."""
 
     def __init__(self, tokens: list[str | Fraction]) -> None:

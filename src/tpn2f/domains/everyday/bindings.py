@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tpn2f.domains.everyday.constants import constant, is_explained
-from tpn2f.domains.everyday.reading import Reading
+from tpn2f.domains.everyday.reading import NumberedText
 
 BEAM = 48
 FIRST_USE = -1.0
@@ -24,7 +24,9 @@ OLDER_RESULT = 0.05
 EXPLAINED = 0.5
 UNEXPLAINED = 4.0
 INDIRECT = 0.25
-"""The costs of a choice: a number or a result for the first time and again, a constant, a number that is changed."""
+STRANGER = 2.0
+"""The costs of a choice: a number or a result for the first time and again, a constant, a number that is changed, and a
+result where the same literal divided or multiplied before and was none."""
 NEAR = 1.0
 """What words in common are worth, at most."""
 
@@ -63,7 +65,7 @@ class Use:
 class Story:
     """What the numbers of a text stand among."""
 
-    reading: Reading
+    reading: NumberedText
     words: frozenset[str]
     percents: frozenset[int]
     """Which numbers are percentages."""
@@ -74,7 +76,7 @@ class Story:
     """Beside each number the stems of the words that follow it."""
 
     @classmethod
-    def of(cls, reading: Reading) -> Story:
+    def of(cls, reading: NumberedText) -> Story:
         words = reading.words
         places = [place for place, word in enumerate(words) if _is_name(word)]
         follows = [words[place + 1] if place + 1 < len(words) else "" for place in places]
@@ -126,7 +128,7 @@ def stem(word: str) -> str:
 
 def meanings(use: Use, story: Story, results: Sequence[Fraction]) -> list[Meaning]:
     """The candidates of a literal: numbers of the text, percentages, inverses, earlier results, constants."""
-    found = [*_numbers(use, story), *_results(use, results)]
+    found = [*_numbers(use, story), *_results(use, story, results)]
     name = constant(use.value)
     if name is not None:
         clear = is_explained(name, story.words) or (use.part and use.value in (1, 100))
@@ -165,12 +167,16 @@ def _percent(amount: Fraction) -> tuple[tuple[str, Fraction], ...]:
     )
 
 
-def _results(use: Use, results: Sequence[Fraction]) -> Iterable[Meaning]:
+def _results(use: Use, story: Story, results: Sequence[Fraction]) -> Iterable[Meaning]:
+    hundredths = not _HUNDREDTHS.isdisjoint(story.words)
     for j in range(use.step):
         if same(use.value, results[j]):
             yield Meaning(f"#{j}", cost=OLDER_RESULT * (use.step - 1 - j))
-        elif results[j] and same(use.value, results[j] / 100):
+        elif hundredths and results[j] and same(use.value, results[j] / 100):
             yield Meaning(f"#{j}", "percent", INDIRECT)
+
+
+_HUNDREDTHS = frozenset(("%", "percentage", "cent", "cents", "¢"))
 
 
 def same(written: Fraction, amount: Fraction) -> bool:
@@ -198,11 +204,16 @@ def choose(uses: Sequence[Use], options: Sequence[Sequence[Meaning]], story: Sto
     `near[s]` are the stems of the words of step s.
     """
     beam = [_Choice(0.0)]
-    for use, candidates in zip(uses, options):
+    for index, (use, candidates) in enumerate(zip(uses, options)):
+        # The 4 of `20/4`, `16/4`, `8/4` is one and the same, though 16/4 is 4 as well.
+        before = [k for k in range(index) if use.inverse and uses[k].inverse and uses[k].value == use.value]
         gains = [closeness(meaning, use, story, near) for meaning in candidates]
         grown = [
             _Choice(
-                choice.cost + meaning.cost + _use_cost(meaning.word, gain, choice.used),
+                choice.cost
+                + meaning.cost
+                + _use_cost(meaning.word, gain, choice.used)
+                + _habit(meaning, choice, before),
                 (*choice.chosen, meaning),
                 choice.used | {meaning.word},
             )
@@ -212,6 +223,11 @@ def choose(uses: Sequence[Use], options: Sequence[Sequence[Meaning]], story: Sto
         grown.sort(key=lambda choice: choice.cost)
         beam = grown[:BEAM]
     return beam
+
+
+def _habit(meaning: Meaning, choice: _Choice, before: Sequence[int]) -> float:
+    strange = meaning.word.startswith("#") and any(not choice.chosen[k].word.startswith("#") for k in before)
+    return STRANGER if strange else 0.0
 
 
 def _use_cost(word: str, gain: float, used: frozenset[str]) -> float:

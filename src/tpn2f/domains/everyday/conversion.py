@@ -18,7 +18,7 @@ from tpn2f.domains.everyday.bindings import Meaning, Story, Use, choose, is_cont
 from tpn2f.domains.everyday.constants import CONSTANTS, is_explained
 from tpn2f.domains.everyday.expressions import Expression, Literal, Operation, literals, value
 from tpn2f.domains.everyday.programs import RELATION, Builder
-from tpn2f.domains.everyday.reading import Reading
+from tpn2f.domains.everyday.reading import NumberedText
 from tpn2f.errors import DataError
 from tpn2f.program import Program, reference
 
@@ -33,7 +33,7 @@ _UNITS = frozenset(f"const_{name}" for name in (7, 10, 12, 16, 24, 30, 36, 52, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SolutionLine:
     """One step of a worked solution: an expression, what it is said to give, and the sentence that says it."""
 
     tree: Expression
@@ -50,7 +50,9 @@ class Conversion:
     reason: str = ""
 
 
-def convert(reading: Reading, lines: Sequence[Line], answer: Fraction, told: Sequence[str] | None = None) -> Conversion:
+def convert(
+    reading: NumberedText, lines: Sequence[SolutionLine], answer: Fraction, told: Sequence[str] | None = None
+) -> Conversion:
     """The program of a solution. Never raises; a solution that gives no program has the grade X and an empty one.
 
     `told` are the names of all literals, where the source says them; used if they fit.
@@ -61,13 +63,13 @@ def convert(reading: Reading, lines: Sequence[Line], answer: Fraction, told: Seq
         return Conversion(Program(), "X", str(error) or "a division by zero")
 
 
-def _convert(story: Story, lines: Sequence[Line], answer: Fraction, told: Sequence[str] | None) -> Conversion:
+def _convert(story: Story, lines: Sequence[SolutionLine], answer: Fraction, told: Sequence[str] | None) -> Conversion:
     last = _last(lines, answer)
     if told is not None and len(told) == sum(len(literals(line.tree)) for line in lines):
         program = _build(lines, [Meaning(word) for word in told])
         if program is not None and program.tuples and _gives(program, story.reading, answer):
             return Conversion(program, "A")
-    lines = [Line(_fold(line.tree, story), line.result, line.text) for line in lines[: last + 1]]
+    lines = [SolutionLine(_fold(line.tree, story), line.result, line.text) for line in lines[: last + 1]]
     uses = [use for step, line in enumerate(lines) for use in _uses(line, step)]
     if len(uses) > MAX_LITERALS:
         raise DataError(f"more than {MAX_LITERALS} numbers in the solution")
@@ -104,7 +106,7 @@ def _graded(program: Program, cost: float, chosen: Sequence[Meaning], rival: flo
     return Conversion(program, "A")
 
 
-def _last(lines: Sequence[Line], answer: Fraction) -> int:
+def _last(lines: Sequence[SolutionLine], answer: Fraction) -> int:
     """The last step that gives the answer."""
     for step in reversed(range(len(lines))):
         if close(lines[step].result, answer):
@@ -160,7 +162,7 @@ def _is_part(above: Fraction, below: Fraction, story: Story) -> bool:
     return above != 1 and _is_fraction(above / below, story)
 
 
-def _uses(line: Line, step: int) -> Iterator[Use]:
+def _uses(line: SolutionLine, step: int) -> Iterator[Use]:
     follows: dict[Fraction, set[str]] = {}
     words = re.findall(r"[a-z]+|\d[\d,]*(?:\.\d+)?|\.\d+|[-+*/=x]", line.text.lower())
     for place, word in enumerate(words):
@@ -221,7 +223,7 @@ def _combined(sign: str, a: Fraction, b: Fraction) -> Fraction | None:
     return a * b if sign == "*" else a + b if sign == "+" else a - b
 
 
-def _gives(program: Program, reading: Reading, answer: Fraction) -> bool:
+def _gives(program: Program, reading: NumberedText, answer: Fraction) -> bool:
     results: list[Fraction] = []
     for step in program.tuples:
         a, b = (_amount(word, reading, results) for word in step.arguments)
@@ -233,7 +235,7 @@ def _gives(program: Program, reading: Reading, answer: Fraction) -> bool:
     return close(results[-1], answer)
 
 
-def _amount(word: str, reading: Reading, results: Sequence[Fraction]) -> Fraction:
+def _amount(word: str, reading: NumberedText, results: Sequence[Fraction]) -> Fraction:
     target = reference(word)
     if target is not None:
         return results[target]
@@ -243,7 +245,7 @@ def _amount(word: str, reading: Reading, results: Sequence[Fraction]) -> Fractio
 _INVERSE = "1/"
 
 
-def _build(lines: Sequence[Line], chosen: Sequence[Meaning]) -> Program | None:
+def _build(lines: Sequence[SolutionLine], chosen: Sequence[Meaning]) -> Program | None:
     """The program of all steps with these meanings; None where an inverse stands alone."""
     builder = Builder()
     words: list[str] = []

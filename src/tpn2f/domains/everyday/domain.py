@@ -16,10 +16,11 @@ from pathlib import Path
 
 from tpn2f.domain import Chosen, Example, Problem, Roles, Signature, Step, data_folder
 from tpn2f.domains.everyday import language
+from tpn2f.domains.everyday.arithmetic import parse
 from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
-from tpn2f.domains.everyday.records import UNKNOWN, Record
+from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sources import TRAINING, source
 from tpn2f.domains.mathqa.domain import MathQA
 from tpn2f.domains.mathqa.options import Options
@@ -46,7 +47,7 @@ TOLERANCE = 0.005
 """How far a value may be from the answer, as a share of it."""
 
 _CONSTANT = re.compile(r"^const_\S+")
-_loaded: dict[tuple[str, Path | str | None], list[Record]] = {}
+_loaded: dict[tuple[str, Path | str | None], list[GradedRecord]] = {}
 
 
 class Everyday:
@@ -111,16 +112,16 @@ class Everyday:
             told = example.id.removeprefix(f"{part}:")
             yield replace(example, program=canonical(example.program), id=f"{split}:{index}:{told}")
 
-    def records(self, split: str) -> list[Record]:
+    def records(self, split: str) -> list[GradedRecord]:
         """All records of a source, with their grades."""
         return list(self._records(split))
 
-    def _records(self, split: str) -> Iterator[Record]:
+    def _records(self, split: str) -> Iterator[GradedRecord]:
         """Converted one after the other; remembered in this process, and kept in the cache folder, once all are."""
         key = split, self.data
         if key not in _loaded:
             everyday = data_folder(self.name, self.data)
-            records: list[Record] = []
+            records: list[GradedRecord] = []
             for item in source(split, everyday, lambda: self._mathqa_folder(everyday)):
                 records.append(item)
                 yield item
@@ -157,10 +158,17 @@ class Everyday:
         return dict.fromkeys(problem.bindings, "number")
 
     def read(self, text: str) -> Problem:
+        """A person's question. Raises DataError for one without numbers: every answer is computed from them."""
         problem = read(text).problem
         if not problem.words:
             raise DataError("the question is empty")
+        if not problem.bindings:
+            raise DataError("there is no number in this text, so there is nothing to compute an answer from")
         return problem
+
+    def compute(self, text: str) -> tuple[Program, Problem] | None:
+        """Bare arithmetic, such as `15% of 240`."""
+        return parse(text)
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step; every result is a finite number."""
@@ -218,7 +226,7 @@ class Everyday:
         return (size,)
 
 
-def left_out(item: Record) -> str:
+def left_out(item: GradedRecord) -> str:
     """Why a record is not for training; nothing if it is."""
     if item.grade != "A":
         return f"grade {item.grade}: {item.reason}"

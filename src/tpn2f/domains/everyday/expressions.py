@@ -1,6 +1,6 @@
 """Expressions over numbers, as the sources write their solutions: `48/2`, `(70.0-27.0)`, `20*.01*30`, `x=3-1.5`.
 
-An expression is a tree: a literal, or a sign with two sides. Reading is bounded and never evaluates text.
+An expression is a tree: a literal, or a sign with two sides. NumberedText is bounded and never evaluates text.
 """
 
 from __future__ import annotations

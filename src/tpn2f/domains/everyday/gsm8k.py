@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tpn2f.domains.everyday.conversion import Line, close
+from tpn2f.domains.everyday.conversion import SolutionLine, close
 from tpn2f.domains.everyday.expressions import Operation, parse, value
 from tpn2f.errors import DataError
 
@@ -23,9 +23,9 @@ def answer(solution: str) -> Fraction:
     return _number(found.group(1))
 
 
-def lines(solution: str) -> list[Line]:
+def lines(solution: str) -> list[SolutionLine]:
     """The steps of a solution, in their order; steps that are not marked are read from the text."""
-    found: list[Line] = []
+    found: list[SolutionLine] = []
     for row in solution.split("\n"):
         if row.startswith("####"):
             break
@@ -43,12 +43,12 @@ def lines(solution: str) -> list[Line]:
 _CLEAN = re.compile(r"(?<=[\d).])\s*x\s*(?=[$\d(.])")
 
 
-def _unmarked(text: str) -> list[Line]:
+def _unmarked(text: str) -> list[SolutionLine]:
     """The equations of a sentence, without its units: `46*7kg = 322kg`."""
     plain = re.sub(r"(?<=\d),(?=\d{3})", "", text.lower().replace("−", "-").replace("–", "-").replace("×", "*"))
     plain = re.sub(r"\b(\d+) (\d+)/(\d+)\b", r"(\1+\2/\3)", plain)
     plain = re.sub(r"[a-z]+(?:/[a-z]+)?|[$%]", " ", _CLEAN.sub(" * ", plain))
-    found: list[Line] = []
+    found: list[SolutionLine] = []
     run: list[str] = []
     tokens = _TOKEN.findall(plain)
     for place, token in enumerate(tokens):
@@ -67,7 +67,7 @@ def _unmarked(text: str) -> list[Line]:
     return found
 
 
-def _line(expression: str, result: str, text: str) -> Line | None:
+def _line(expression: str, result: str, text: str) -> SolutionLine | None:
     try:
         tree = parse(expression)
         worth = value(tree)
@@ -76,7 +76,7 @@ def _line(expression: str, result: str, text: str) -> Line | None:
         return None
     # A result that is rounded in writing is worth what the step gives.
     rounded = isinstance(tree, Operation) and close(stated, worth)
-    return Line(tree, worth if rounded else stated, text)
+    return SolutionLine(tree, worth if rounded else stated, text)
 
 
 def _number(text: str) -> Fraction:
@@ -101,15 +101,15 @@ def story(question: str) -> tuple[str, str]:
 _TOTAL = re.compile(r"\b(?:total|altogether|combined|in all|together|sum)\b", re.IGNORECASE)
 
 
-def sub_questions(question: str, solution: str) -> Iterator[tuple[str, list[Line]]]:
+def sub_questions(question: str, solution: str) -> Iterator[tuple[str, list[SolutionLine]]]:
     """Each sub-question of a socratic solution, joined to its story, with the steps that answer it.
 
     Only rows with a question and a step of their own count; of a question that is asked twice, the last answer. A step
     that speaks of a total answers no question that does not: such questions name the wrong thing too often.
     """
     told, condition = story(question)
-    found: dict[str, list[Line]] = {}
-    steps: list[Line] = []
+    found: dict[str, list[SolutionLine]] = {}
+    steps: list[SolutionLine] = []
     for row in solution.split("\n"):
         asked, sign, explained = row.partition(" ** ")
         if row.startswith("####") or not sign:

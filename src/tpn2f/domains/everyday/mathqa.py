@@ -8,8 +8,8 @@ from pathlib import Path
 from tpn2f.domain import Example
 from tpn2f.domains.everyday.language import execute
 from tpn2f.domains.everyday.programs import canonical
-from tpn2f.domains.everyday.reading import Reading, read
-from tpn2f.domains.everyday.records import UNKNOWN, Record
+from tpn2f.domains.everyday.reading import NumberedText, read
+from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.mathqa.domain import MathQA, constant_value
 from tpn2f.domains.mathqa.options import Options
 from tpn2f.errors import DataError, ExecutionError
@@ -25,7 +25,7 @@ def constant_name(word: str) -> str:
     return _SAME.get(word) or f"const_{constant_value(word):.10g}"
 
 
-def mathqa_records(path: Path, name: str) -> Iterator[Record]:
+def mathqa_records(path: Path, name: str) -> Iterator[GradedRecord]:
     """The records of one of MathQA's files; each text and program once where it is for training."""
     domain = MathQA(path.parent)
     seen: set[tuple[tuple[str, ...], str]] = set()
@@ -35,7 +35,7 @@ def mathqa_records(path: Path, name: str) -> Iterator[Record]:
         try:
             program = canonical(renumbered(example, reading))
         except DataError as error:
-            yield Record(_example(example, UNKNOWN, reading, id), "X", str(error))
+            yield GradedRecord(_example(example, UNKNOWN, reading, id), "X", str(error))
             continue
         found = _example(example, program, reading, id)
         grade, reason = _grade(found)
@@ -44,10 +44,10 @@ def mathqa_records(path: Path, name: str) -> Iterator[Record]:
             if key in seen:
                 grade, reason = "D", "the same text and program as an earlier record"
             seen.add(key)
-        yield Record(found, grade, reason)
+        yield GradedRecord(found, grade, reason)
 
 
-def renumbered(example: Example, reading: Reading) -> Program:
+def renumbered(example: Example, reading: NumberedText) -> Program:
     """The program with MathQA's names of numbers replaced by the everyday reading's. Raises DataError."""
     places: dict[str, int] = {}
     start = 0
@@ -70,7 +70,7 @@ def renumbered(example: Example, reading: Reading) -> Program:
     return Program(tuple(RelationalTuple(step.relation, tuple(map(moved, step.arguments))) for step in example.program))
 
 
-def _example(example: Example, program: Program, reading: Reading, id: str) -> Example:
+def _example(example: Example, program: Program, reading: NumberedText, id: str) -> Example:
     return Example(reading.problem, program, example.answer, example.text, id)
 
 

@@ -49,7 +49,7 @@ _IS_PART, _THING_BEFORE, _THING_AFTER = (frozenset(words.split()) for words in (
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class WordTokens:
     """A text's words, and beside each the numeral that it is."""
 
     words: tuple[str, ...]
@@ -71,7 +71,7 @@ class NumberWords:
     kept: tuple[str, ...] = ()
 
 
-def number_words(tokens: Tokens, place: int) -> NumberWords | None:
+def number_words(tokens: WordTokens, place: int) -> NumberWords | None:
     """The number that begins at a token, if one does: the longest reading, numerals included."""
     word = tokens.word(place)
     if word in ("a", "an"):
@@ -92,7 +92,7 @@ def number_words(tokens: Tokens, place: int) -> NumberWords | None:
     return None
 
 
-def _after_article(tokens: Tokens, place: int) -> NumberWords | None:
+def _after_article(tokens: WordTokens, place: int) -> NumberWords | None:
     """`a dozen`, `a hundred and five`, `a half`, `a third of`; an article alone is no number."""
     word = tokens.word(place + 1)
     if word in SCALES:
@@ -104,7 +104,7 @@ def _after_article(tokens: Tokens, place: int) -> NumberWords | None:
     return None
 
 
-def _counted(tokens: Tokens, place: int) -> NumberWords | None:
+def _counted(tokens: WordTokens, place: int) -> NumberWords | None:
     """A numeral or a whole number in words, with its scale: `25`, `2.5 million`, `one hundred and five`."""
     written = tokens.numeral(place)
     if written is not None:
@@ -119,7 +119,7 @@ def _counted(tokens: Tokens, place: int) -> NumberWords | None:
     return _scaled(tokens, small.value, small.end)
 
 
-def _below_hundred(tokens: Tokens, place: int) -> NumberWords | None:
+def _below_hundred(tokens: WordTokens, place: int) -> NumberWords | None:
     word = tokens.word(place)
     if word in UNITS:
         return NumberWords(Fraction(UNITS[word]), place + 1)
@@ -132,7 +132,7 @@ def _below_hundred(tokens: Tokens, place: int) -> NumberWords | None:
     return NumberWords(Fraction(TENS[word]), place + 1)
 
 
-def _scaled(tokens: Tokens, count: Fraction, place: int) -> NumberWords:
+def _scaled(tokens: WordTokens, count: Fraction, place: int) -> NumberWords:
     """What follows a count: `hundred`, `thousand`, and smaller numbers behind them, each scale below the one before."""
     total, current, limit = Fraction(0), count, 10**15
     while (scale := SCALES.get(tokens.word(place), limit)) < limit:
@@ -153,11 +153,11 @@ def _scaled(tokens: Tokens, count: Fraction, place: int) -> NumberWords:
     return NumberWords(total + current, place)
 
 
-def _is_denominator(tokens: Tokens, place: int) -> bool:
+def _is_denominator(tokens: WordTokens, place: int) -> bool:
     return tokens.word(place + (tokens.word(place) == "-")) in _DENOMINATORS
 
 
-def _part(tokens: Tokens, whole: NumberWords, place: int) -> NumberWords | None:
+def _part(tokens: WordTokens, whole: NumberWords, place: int) -> NumberWords | None:
     """`two thirds`, `one-fifth`, `3 fourths`: a count of parts. `three quarters` is one only before `of` or `as`."""
     hyphen = tokens.word(whole.end) == "-"
     below = whole.end + hyphen
@@ -175,7 +175,7 @@ def _part(tokens: Tokens, whole: NumberWords, place: int) -> NumberWords | None:
     return NumberWords(whole.value / _DENOMINATORS[name], below + 1, ("fraction",))
 
 
-def _and_a_half(tokens: Tokens, place: int) -> NumberWords | None:
+def _and_a_half(tokens: WordTokens, place: int) -> NumberWords | None:
     """The `and a half`, `and three quarters`, `and 1/2` behind a number."""
     if tokens.word(place) != "and":
         return None
@@ -191,6 +191,6 @@ def _and_a_half(tokens: Tokens, place: int) -> NumberWords | None:
     return part if part is not None and part.value < 1 else None
 
 
-def _is_thing(tokens: Tokens, place: int) -> bool:
+def _is_thing(tokens: WordTokens, place: int) -> bool:
     """Whether `one` stands for a thing: `which one`, `one of them`, `one has 5`."""
     return tokens.word(place - 1) in _THING_BEFORE or tokens.word(place + 1) in _THING_AFTER

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tpn2f.domain import Problem
-from tpn2f.domains.everyday.number_words import Tokens, number_words
+from tpn2f.domains.everyday.number_words import WordTokens, number_words
 from tpn2f.domains.everyday.numerals import Numeral, numeral
 from tpn2f.errors import DataError
 
@@ -39,7 +39,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NumberedText:
     """The words of a text with every number as its name, and the numbers; `numbers[k]` is `n{k}`."""
 
     words: tuple[str, ...]
@@ -69,12 +69,12 @@ _WORD = re.compile(
 _SAME = {"percent": "%", "per cent": "%", "n ' t": "n't"}
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> NumberedText:
     """The words and the numbers of a person's text. Raises DataError for one that is too long."""
     if len(text) > MAX_CHARACTERS:
         raise DataError(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     tokens = _tokens(plain(text))
-    view = Tokens(tuple(token.word for token in tokens), tuple(token.numeral for token in tokens))
+    view = WordTokens(tuple(token.word for token in tokens), tuple(token.numeral for token in tokens))
     words: list[str] = []
     numbers: list[Number] = []
     place = 0
@@ -88,7 +88,7 @@ def read(text: str) -> Reading:
         words.extend(found.kept)
         numbers.append(Number(found.value, tokens[place].start, tokens[found.end - 1].end))
         place = found.end
-    return Reading(tuple(words), tuple(numbers))
+    return NumberedText(tuple(words), tuple(numbers))
 
 
 def plain(text: str) -> str:

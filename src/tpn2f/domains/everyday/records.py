@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tpn2f.domain import Example, Problem, cache_folder
 from tpn2f.domains.everyday.conversion import Conversion
-from tpn2f.domains.everyday.reading import Reading
+from tpn2f.domains.everyday.reading import NumberedText
 from tpn2f.domains.mathqa.options import Options
 from tpn2f.program import Program
 
@@ -24,7 +24,7 @@ _NO_CONVERTERS = ("__init__", "domain", "arithmetic")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class GradedRecord:
     """One problem of a source, converted as well as it can be."""
 
     example: Example
@@ -37,13 +37,15 @@ class Record:
     """The id of the story that it belongs to, where several problems share one."""
 
 
-def record(id: str, text: str, reading: Reading, found: Conversion, answer: object, story: str = "") -> Record:
+def record(
+    id: str, text: str, reading: NumberedText, found: Conversion, answer: object, story: str = ""
+) -> GradedRecord:
     """A converted problem; where there is no program, `UNKNOWN` stands in."""
     example = Example(reading.problem, found.program if found.program.tuples else UNKNOWN, answer, text, id)
-    return Record(example, found.grade, found.reason, story=story)
+    return GradedRecord(example, found.grade, found.reason, story=story)
 
 
-def kept(name: str, files: Sequence[Path], make: Callable[[], Iterable[Record]]) -> Iterator[Record]:
+def kept(name: str, files: Sequence[Path], make: Callable[[], Iterable[GradedRecord]]) -> Iterator[GradedRecord]:
     """The records of a source, from the cache folder if they are there for exactly these files and this code.
 
     Else they are made one after the other, and kept when the last one has been asked for.
@@ -53,14 +55,14 @@ def kept(name: str, files: Sequence[Path], make: Callable[[], Iterable[Record]])
     if known is not None:
         yield from known
         return
-    records: list[Record] = []
+    records: list[GradedRecord] = []
     for item in make():
         records.append(item)
         yield item
     _write(path, records)
 
 
-def _read(path: Path) -> list[Record] | None:
+def _read(path: Path) -> list[GradedRecord] | None:
     """What was kept, or None: a damaged file is written anew."""
     if not path.is_file():
         return None
@@ -71,7 +73,7 @@ def _read(path: Path) -> list[Record] | None:
         return None
 
 
-def _write(path: Path, records: Iterable[Record]) -> None:
+def _write(path: Path, records: Iterable[GradedRecord]) -> None:
     """Written beside and moved, so that two processes do not disturb each other; a folder that refuses is no matter."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +109,7 @@ def _code():
 _CODE = _code()
 
 
-def _to_json(item: Record) -> dict[str, object]:
+def _to_json(item: GradedRecord) -> dict[str, object]:
     example = item.example
     answer = example.answer
     if isinstance(answer, Options):
@@ -126,11 +128,11 @@ def _to_json(item: Record) -> dict[str, object]:
     }
 
 
-def _from_json(row: dict) -> Record:
+def _from_json(row: dict) -> GradedRecord:
     answer = row["answer"]
     if isinstance(answer, list):
         answer = Options(tuple(answer[0]), answer[1], answer[2])
     bindings = {f"n{k}": amount for k, amount in enumerate(row["values"])}
     problem = Problem(tuple(row["words"].split(" ")), bindings)
     example = Example(problem, Program.parse(row["program"]), answer, row["text"], row["id"])
-    return Record(example, row["grade"], row["reason"], row["near"], row["story"])
+    return GradedRecord(example, row["grade"], row["reason"], row["near"], row["story"])

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tpn2f.domains.everyday import gsm8k
-from tpn2f.domains.everyday.conversion import Conversion, Line, convert
+from tpn2f.domains.everyday.conversion import Conversion, SolutionLine, convert
 from tpn2f.domains.everyday.expressions import parse, value
 from tpn2f.domains.everyday.mathqa import mathqa_records
 from tpn2f.domains.everyday.neighbours import Neighbours
-from tpn2f.domains.everyday.reading import Reading, read
-from tpn2f.domains.everyday.records import Record, kept, record
+from tpn2f.domains.everyday.reading import NumberedText, read
+from tpn2f.domains.everyday.records import GradedRecord, kept, record
 from tpn2f.errors import DataError
 from tpn2f.program import Program
 
@@ -29,7 +29,7 @@ GUARDED = ("mawps-valid", "mawps-test", "svamp", "gsm8k-test", "gsm8k-dev")
 """What training may not nearly repeat."""
 
 
-def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[Record]:
+def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[GradedRecord]:
     """The records of a source by its name. Raises DataError when its files are not there."""
     if name.startswith("mathqa"):
         file = {"mathqa": "train", "mathqa-dev": "dev", "mathqa-test": "test", "mathqa-challenge": "challenge_test"}[
@@ -46,7 +46,7 @@ def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[Re
     return kept(name, [path, *judged], lambda: _apart(make(path), everyday))
 
 
-def _apart(records: Iterator[Record], everyday: Path) -> Iterator[Record]:
+def _apart(records: Iterator[GradedRecord], everyday: Path) -> Iterator[GradedRecord]:
     """The records, each with the problem for judging that it nearly repeats."""
     neighbours = Neighbours(
         (f"{name}:{index}", read(_text(row)).words)
@@ -66,7 +66,7 @@ def _text(row: dict[str, Any]) -> str:
     return " ".join(told.split())
 
 
-def _gsm8k(path: Path, name: str, wanted: Callable[[int], bool]) -> Iterator[Record]:
+def _gsm8k(path: Path, name: str, wanted: Callable[[int], bool]) -> Iterator[GradedRecord]:
     for index, row in enumerate(_rows(path)):
         if not wanted(index):
             continue
@@ -77,7 +77,7 @@ def _gsm8k(path: Path, name: str, wanted: Callable[[int], bool]) -> Iterator[Rec
         yield record(f"{name}:{index}", text, reading, found, float(answer))
 
 
-def _socratic(path: Path) -> Iterator[Record]:
+def _socratic(path: Path) -> Iterator[GradedRecord]:
     """Each sub-question that is not the question itself, as a problem of its own."""
     for index, row in enumerate(_rows(path)):
         if _is_held_out(index):
@@ -100,7 +100,7 @@ def _is_held_out(index: int) -> bool:
 _ZEROS = re.compile(r"(?<=\d)\.0\b(?!\.?\d)")
 
 
-def _aggregate(path: Path) -> Iterator[Record]:
+def _aggregate(path: Path) -> Iterator[GradedRecord]:
     for index, row in enumerate(_rows(path)):
         text = " ".join(_ZEROS.sub("", row["sQuestion"]).split())
         reading = read(text)
@@ -109,7 +109,7 @@ def _aggregate(path: Path) -> Iterator[Record]:
         yield record(f"aggregate:{index}", text, reading, found, float(solution))
 
 
-def _aligned(reading: Reading, quantities: Sequence[float], alignment: Sequence[int]) -> list[str] | None:
+def _aligned(reading: NumberedText, quantities: Sequence[float], alignment: Sequence[int]) -> list[str] | None:
     """The names of an equation's literals, from the data's own alignment; None where it does not fit the text."""
     names: list[str] = []
     place = 0
@@ -125,7 +125,7 @@ def _aligned(reading: Reading, quantities: Sequence[float], alignment: Sequence[
     return [names[index] for index in alignment]
 
 
-def _mawps(path: Path, name: str) -> Iterator[Record]:
+def _mawps(path: Path, name: str) -> Iterator[GradedRecord]:
     for index, row in enumerate(_rows(path)):
         text = _text(row)
         reading = read(text)
@@ -133,7 +133,7 @@ def _mawps(path: Path, name: str) -> Iterator[Record]:
         yield record(f"{name}:{index}", text, reading, _equation(reading, row["equation"], answer), float(answer))
 
 
-def _svamp(path: Path) -> Iterator[Record]:
+def _svamp(path: Path) -> Iterator[GradedRecord]:
     for index, row in enumerate(_rows(path)):
         text = _text(row)
         reading = read(text)
@@ -141,7 +141,7 @@ def _svamp(path: Path) -> Iterator[Record]:
         yield record(f"svamp:{index}", text, reading, _equation(reading, row["Equation"], answer), float(answer))
 
 
-def _equation(reading: Reading, equation: str, answer: Fraction, told: list[str] | None = None) -> Conversion:
+def _equation(reading: NumberedText, equation: str, answer: Fraction, told: list[str] | None = None) -> Conversion:
     """The program of an equation that gives x at once: `X=(70.0-27.0)`, `8*2`, `12-8=x`."""
     sides = [side.strip() for side in equation.split("=")]
     sides = [side for side in sides if side.lower() != "x"]
@@ -149,7 +149,7 @@ def _equation(reading: Reading, equation: str, answer: Fraction, told: list[str]
         return Conversion(Program(), "X", "the equation does not give x at once")
     try:
         tree = parse(sides[0])
-        return convert(reading, [Line(tree, value(tree))], answer, told)
+        return convert(reading, [SolutionLine(tree, value(tree))], answer, told)
     except DataError as error:
         return Conversion(Program(), "X", str(error)[:80])
 
@@ -173,7 +173,7 @@ def _there(path: Path) -> Path:
 
 
 _TRAIN = "gsm8k/train.jsonl.gz"
-_MAKERS: dict[str, tuple[Callable[[Path], Iterator[Record]], str]] = {
+_MAKERS: dict[str, tuple[Callable[[Path], Iterator[GradedRecord]], str]] = {
     "gsm8k": (lambda path: _gsm8k(path, "gsm8k", lambda index: not _is_held_out(index)), _TRAIN),
     "socratic": (_socratic, "gsm8k/train_socratic.jsonl.gz"),
     "aggregate": (_aggregate, "aggregate/questions.json"),

@@ -1,7 +1,7 @@
 """The static check of a Lisp tree: what may stand where, and what running it once will cost.
 
-Names must exist where they are used and calls must have the right number of arguments; types are `lisp_types`'s. The
-evaluators of `lisp.py` run only trees that passed, and take their costs and hoisted calls from the `Plan`.
+Names must exist where they are used and calls must have the right number of arguments; types are left to `types`. The
+evaluators of `language` run only trees that passed, and take their costs and hoisted calls from the `Plan`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Plan:
     whole: Shape
     bodies: dict[int, Shape]
     once: dict[int, int]
-    """Calls inside of lambdas that use no local name, by `id`, numbered: their value is found once a run."""
+    """Calls inside of lambdas that use no local name, by `id`, numbered: their value is computed once per run."""
 
 
 def constant(word: str) -> tuple[object, str] | None:

@@ -2,7 +2,7 @@
 
 A tree is a call `(f, x, ...)` or a word: a constant, an argument of the program, a function as a value, or, inside of
 a lambda, `arg1`, `arg2` and `self`, the function itself. Scope is lexical. `if`, `lambda1` and `lambda2` are forms;
-everything else is a function of the table, with types in `lisp_types`.
+everything else is a function of the table, with types in `types.py`.
 
 `evaluate` is the specification: it walks the tree. `compile_tree` makes closures once that run many times faster; both
 give the same values and the same errors, limits included, for every tree and input.
@@ -63,7 +63,7 @@ def _evaluate(tree: Tree | list, values: Mapping[str, object], limits: MachineLi
         elif form in LAMBDAS:
             result = close(form, node[1], bound)
         else:
-            # A loop, because a comprehension would take a frame of its own.
+            # A loop, because a comprehension would need a stack frame of its own.
             parts = []
             for part in node[1:]:
                 parts.append(walk(part, bound))

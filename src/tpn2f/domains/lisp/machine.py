@@ -1,7 +1,7 @@
 """What AlgoLisp's language runs on: limits, the machine that counts, values, and the empty table of functions.
 
 Values are Python's: int, float (from `sqrt` alone), bool, str, list for arrays, dict for dictionaries, and `Function`.
-This module knows no trees; `lisp_scalars` and `lisp_arrays` fill the table.
+This module knows no trees; `scalars` and `arrays` fill the table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_LEVELS = 700
 CALL_LEVELS = 5
 """The most Python frames from a call to the function that it reaches through others: `combine`, `reduce`, `map`."""
 MAX_NESTING = 16
-"""How deep the arrays of a result may be nested, so that whoever prints it is safe."""
+"""How deep the arrays of a result may be nested, so that it is safe to print."""
 TYPE = object()
 """The value of the word `int`: a type, which `array-new` and `dict-new` ask for."""
 
@@ -56,7 +56,7 @@ class Machine:
         self.limits = limits
         self.inputs: tuple[object, ...] = ()
         self.found: list[object] = []
-        """The values that are found once a run."""
+        """The values that are computed once per run."""
         self.steps = limits.steps
         self.depth = limits.depth
         self.length = limits.length
@@ -72,7 +72,7 @@ class Machine:
             raise self.overdrawn()
 
     def enter(self, steps: int, levels: int) -> None:
-        """Takes what calling a function costs; whoever calls gives the levels back by `depth += levels`."""
+        """Takes the cost of calling a function; the caller gives the levels back with `depth += levels`."""
         self.steps -= steps
         self.depth -= levels
         if self.steps < 0 or self.depth < 0:
@@ -125,7 +125,7 @@ class Machine:
         raise ExecutionError(f"the argument {name} is a {type(value).__name__}; expected numbers, strings or arrays")
 
     def release(self, value: object) -> object:
-        """A result, if it can be given away: finite, no function, and small even when what it shares is written out."""
+        """The result, if it is finite, not a function, and small even when its shared parts are written out."""
         if type(value) is int or type(value) is bool or type(value) is str:
             return value
         if type(value) is list:
@@ -173,7 +173,7 @@ def kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A row of the table: its name, its type as `lisp_types` reads it, and its meaning."""
+    """A row of the table: its name, its type as `types.py` reads it, and its meaning."""
 
     name: str
     type: str

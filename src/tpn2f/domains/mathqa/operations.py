@@ -2,7 +2,7 @@
 
 All operations of the data and of the official list, with arguments in the order in which the data uses them. Numbers
 are floats, so every operation is bounded in time and memory; what has no finite value raises. The published executor,
-with its mistakes, is in `mathqa_published.py`. `to_binary` is the paper's rewriting of ternary operations.
+with its mistakes, is in `published.py`. `to_binary` is the paper's rewriting of ternary operations.
 """
 
 from __future__ import annotations

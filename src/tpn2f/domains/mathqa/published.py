@@ -102,7 +102,7 @@ def _option_value(option: str) -> float | None:
     if re.search(r"none|and|only|or|&|cannot|inadequate", text):
         return None
     text = text.replace("sqrt", "√").replace("pi", "π").replace("∏", "π")
-    # The script knew some 150 unit words by heart; dropping letters, and what can only belong to a unit, does the same.
+    # The script had a list of some 150 unit words; dropping letters, and what can only belong to a unit, does the same.
     text = re.sub(r"(?<=[a-z])[/^]?[23²³]?(?![\d√π(])|[a-z%$°²³]+\.?|\.$", "", text)
     if not re.search(r"\d", text):
         return None

@@ -212,7 +212,7 @@ function showChosen() {
   const names = missing.map((input) => input.name).join(' and ');
   failure.textContent = missing.length ? `Give ${names} a value above to run the program.` : one.error;
   find('meter').value = one.confidence;
-  find('confidence').textContent = `confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
+  find('confidence').textContent = `${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
   say(one.error ? `No answer: ${failure.textContent}` : `The answer is ${one.answer}, confidence ${percent(one.confidence)}.`);
   showSteps();
   find('lisp-part').hidden = view.model.worked || !one.tree;
@@ -387,7 +387,7 @@ async function loadMap(name, tries = 5) {
     const map = await call(`api/models/${encodeURIComponent(name)}/relations`);
     if (view.model.name === name) showMap(map);
   } catch (error) {
-    // Drawing goes on in the server when a request for it took too long. Whatever else it is, there is nothing to show:
+    // Drawing continues in the server when a request for it took too long. Whatever else it is, there is nothing to show:
     // a model without tuples, or no data to draw the map from.
     if (error.status === 504 && tries && view.model.name === name) setTimeout(() => loadMap(name, tries - 1), 1000);
   }

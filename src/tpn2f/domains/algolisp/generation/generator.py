@@ -2,7 +2,7 @@
 
 Programs follow the grammar's counts of what fills which hole, inputs the ranges that it has seen, and outputs come from
 our evaluator within limits. A record is kept if its program runs on all its inputs, its text is new, and its program
-stands in none of the splits that are for judging, whatever its arguments are called. The same seed gives the same file.
+occurs in none of the splits for evaluation, whatever its arguments are called. The same seed gives the same file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ JUDGES = ("dev-valid", "test")
 """Splits whose programs are never generated."""
 TESTS = 10
 TRIES = 30
-"""Inputs that are tried for one program before it is given up."""
+"""Inputs that are tried for one program before it is rejected."""
 LIMITS = MachineLimits(steps=20_000, length=2_000, bits=256)
 PRIOR = 3.0
 """Observations that the usual fillers of a type count for, next to those of one hole."""
@@ -41,7 +41,7 @@ DEEPEST = 4
 MAX_TUPLES = 90
 MAX_WORDS = 125
 MAX_ATTEMPTS = 200
-"""Programs that are tried for one record before the grammar is said to have no more."""
+"""Programs that are tried for one record before the grammar counts as exhausted."""
 
 OnRecords = Callable[[str, int, int], None]
 
@@ -67,9 +67,9 @@ class Generator:
         self._choices: dict[tuple[Tree, str, int], tuple[list[Tree], list[float]]] = {}
 
     def _let_in_uncounted(self) -> None:
-        """Skeletons that nobody has counted at the root, or in a hole, get there what their phrases' counts ask for.
+        """Gives skeletons without counts at the root, or in a hole, the counts of their phrases.
 
-        So a phrase that somebody has added is used, and what was only ever seen inside is also asked for by itself.
+        So a phrase that a user added is used, and a skeleton that was only seen inside others is also asked for alone.
         """
         wanted = {skeleton: sum(rule.count for rule in rules) for skeleton, rules in self._grammar.rules.items()}
         filling = {filler for counts in self._usual.values() for filler in counts}
@@ -112,7 +112,7 @@ class Generator:
             self.rejected[str(reason)] += 1
         raise DataError(
             f"the grammar gives no new record in {MAX_ATTEMPTS} attempts "
-            f"(given up: {', '.join(f'{count} x {why}' for why, count in self.rejected.most_common(4))}); "
+            f"(rejected: {', '.join(f'{count} x {why}' for why, count in self.rejected.most_common(4))}); "
             "ask for fewer records or add phrases"
         )
 
@@ -214,7 +214,7 @@ def example_hash(example: Example) -> bytes:
 def generate(
     domain: Domain, output: Path, records: int, seed: int, grammar: Path | None, progress: OnRecords
 ) -> dict[str, Any]:
-    """Writes records, learns and writes the grammar if none is given, and tells what the records are like.
+    """Writes records, learns and writes the grammar if none is given, and reports what the records are like.
 
     The report has counts and percentages only and can be written as JSON.
     """

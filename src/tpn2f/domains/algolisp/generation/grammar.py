@@ -10,7 +10,7 @@ ahead of the question and may name something, `{x}`. `before` counts the words t
 and with `the`. A phrase with no `before` is taken to fit anywhere, so that a new row needs all fields but that.
 The other rows say how often what stands in which hole, which inputs it was given, and how texts open and ask.
 
-`algolisp_induction` makes a grammar from records; `algolisp_generator` makes records from a grammar.
+`induction` makes a grammar from records; `generator` makes records from a grammar.
 """
 
 from __future__ import annotations

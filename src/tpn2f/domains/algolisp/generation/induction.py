@@ -68,7 +68,7 @@ def induce(
         if done % 100 == 0:
             progress("counts", done, len(records))
     if not parsed:
-        raise DataError("no record is made of a program and words that say it; the grammar would be empty")
+        raise DataError("no record has a program and words that describe it; the grammar would be empty")
     return _count(parsed, aligner.synonyms)
 
 

@@ -20,9 +20,9 @@ LOCALS = frozenset(("arg1", "arg2", "self"))
 FUNCTIONS = frozenset(("lambda1", "lambda2", "combine", "partial0", "partial1"))
 """Calls that give functions, which no text describes by themselves."""
 MIN_HEADS = 3
-"""So many different calls at one place of a labelled skeleton show that the place is a hole."""
+"""This many different calls at one place of a labelled skeleton show that the place is a hole."""
 MIN_HOSTS = 3
-"""A part that stands in the holes of so many skeletons is a skeleton, not a variant of one of them."""
+"""A part that stands in the holes of this many skeletons is a skeleton, not a variant of one of them."""
 RARE = 3
 """A skeleton of fewer records than this is looked at for parts that are skeletons themselves."""
 

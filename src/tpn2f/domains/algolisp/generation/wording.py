@@ -2,7 +2,7 @@
 
 Which phrase fits is counted, not known: a phrase is chosen after the word that it follows, and a word before a hole
 after what fills the hole, so that `the head of a` and `the head among even values of a` come out right. Arguments get
-letters as in the data: every part counts from `a`, and where two parts meet the later one gives way.
+letters as in the data: every part counts from `a`, and where two parts share a letter the later one takes another.
 """
 
 from __future__ import annotations

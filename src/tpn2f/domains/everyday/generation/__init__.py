@@ -1,5 +1,5 @@
 """A generator of everyday word problems: templates are data in TOML, the engine draws words, numbers and orders."""
 
-from tpn2f.domains.everyday.generation.generator import Generator, generate
+from tpn2f.domains.everyday.generation.generator import ProblemGenerator, generate
 
-__all__ = ["Generator", "generate"]
+__all__ = ["ProblemGenerator", "generate"]

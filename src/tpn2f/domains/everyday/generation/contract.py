@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tpn2f.domains.everyday.generation.generator import (
-    Draft,
+    ToldText,
     draw_numbers,
     place_numbers,
     tell_story,
@@ -16,14 +16,14 @@ from tpn2f.domains.everyday.generation.generator import (
 from tpn2f.domains.everyday.generation.quantities import Quantity
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
 from tpn2f.domains.everyday.generation.telling import Telling
-from tpn2f.domains.everyday.generation.templates import Kind
+from tpn2f.domains.everyday.generation.templates import ProblemKind
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
 
 LEAST_PHRASINGS = 8
 
 
-def faults(kind: Kind, tellings: int = 2, stocks: Stocks | None = None) -> Iterator[str]:
+def faults(kind: ProblemKind, tellings: int = 2, stocks: Stocks | None = None) -> Iterator[str]:
     """Everything that is wrong with a kind, found by telling each of its phrasings several times."""
     many = len(kind.phrasings) + len(kind.asks)
     if many < LEAST_PHRASINGS:
@@ -41,7 +41,7 @@ def faults(kind: Kind, tellings: int = 2, stocks: Stocks | None = None) -> Itera
         yield f"{kind.name}: {error}"
 
 
-def _unused(kind: Kind) -> Iterator[str]:
+def _unused(kind: ProblemKind) -> Iterator[str]:
     if kind.orders:
         return
     shown = {name for wording in kind.phrasings for name in wording.numbers}
@@ -51,7 +51,9 @@ def _unused(kind: Kind) -> Iterator[str]:
         yield f"{kind.name}: the number {name} is in the text but neither in the program nor marked as extra"
 
 
-def _drafts(kind: Kind, quantities: Mapping[str, Quantity], chance: random.Random, stocks: Stocks) -> Iterator[Draft]:
+def _drafts(
+    kind: ProblemKind, quantities: Mapping[str, Quantity], chance: random.Random, stocks: Stocks
+) -> Iterator[ToldText]:
     def telling() -> Telling:
         return Telling(stocks, kind.setting.slots, quantities, chance)
 
@@ -64,7 +66,7 @@ def _drafts(kind: Kind, quantities: Mapping[str, Quantity], chance: random.Rando
         yield tell_story(order, chosen, kind.asks[turn % len(kind.asks)], telling())
 
 
-def faults_of_facts(kind: Kind, stocks: Stocks | None = None) -> Iterator[str]:
+def faults_of_facts(kind: ProblemKind, stocks: Stocks | None = None) -> Iterator[str]:
     """What is wrong with the sentences that the questions of a story share, each told alone."""
     chance = random.Random(kind.setting.name)
     quantities = draw_numbers(kind, chance)
@@ -75,7 +77,7 @@ def faults_of_facts(kind: Kind, stocks: Stocks | None = None) -> Iterator[str]:
 
 
 def _misread(
-    kind: Kind, draft: Draft, quantities: Mapping[str, Quantity], absent: frozenset[str] = frozenset()
+    kind: ProblemKind, draft: ToldText, quantities: Mapping[str, Quantity], absent: frozenset[str] = frozenset()
 ) -> Iterator[str]:
     reading = read(draft.text)
     names = place_numbers(draft, reading, quantities)
@@ -92,7 +94,7 @@ def _misread(
         yield f"{told}: {', '.join(strays)} is read as a number but is no placeholder"
 
 
-def repeated(kinds: Iterable[Kind]) -> list[str]:
+def repeated(kinds: Iterable[ProblemKind]) -> list[str]:
     """Whole phrasings that more than one kind has."""
     counts = Counter(source for kind in kinds for source in {wording.source for wording in kind.phrasings})
     return [source for source, count in counts.items() if count > 1]

@@ -13,9 +13,9 @@ from tpn2f.domains.everyday.generation.canonical import bind
 from tpn2f.domains.everyday.generation.quantities import Quantity
 from tpn2f.domains.everyday.generation.stocks import Stocks, Word, bundled_stocks
 from tpn2f.domains.everyday.generation.telling import Telling
-from tpn2f.domains.everyday.generation.templates import PARTS, Kind, Order, bundled_kinds, only_for, usable_for
-from tpn2f.domains.everyday.generation.wording import Wording, finish
-from tpn2f.domains.everyday.reading import Reading, read
+from tpn2f.domains.everyday.generation.templates import PARTS, Order, ProblemKind, bundled_kinds, only_for, usable_for
+from tpn2f.domains.everyday.generation.wording import TemplateWording, finish
+from tpn2f.domains.everyday.reading import NumberedText, read
 from tpn2f.domains.mathqa.domain import constant_value
 from tpn2f.domains.mathqa.operations import OPERATIONS
 from tpn2f.errors import DataError
@@ -30,12 +30,12 @@ WHOLE_TEXTS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ToldText:
     """A text that is told, before it is read: where the numbers stand in it and what it was made of."""
 
     text: str
     places: Mapping[str, tuple[int, int]]
-    wordings: tuple[Wording, ...]
+    wordings: tuple[TemplateWording, ...]
 
 
 def execute(program: Program, values: Mapping[str, float]) -> float:
@@ -62,7 +62,7 @@ def fits(answer: float, demand: str) -> bool:
     return abs(scaled - round(scaled)) < 1e-6
 
 
-def draw_numbers(kind: Kind, chance: random.Random) -> dict[str, Quantity]:
+def draw_numbers(kind: ProblemKind, chance: random.Random) -> dict[str, Quantity]:
     """Numbers that meet the conditions of a kind."""
     for _ in range(TRIES):
         quantities: dict[str, Quantity] = {}
@@ -79,7 +79,7 @@ def draw_numbers(kind: Kind, chance: random.Random) -> dict[str, Quantity]:
     raise DataError(f"{kind.name}: no numbers met the conditions in {TRIES} draws")
 
 
-def suits(kind: Kind, values: Mapping[str, Any]) -> bool:
+def suits(kind: ProblemKind, values: Mapping[str, Any]) -> bool:
     """Whether numbers meet a kind's conditions and give an answer that makes sense."""
     try:
         if not all(values[name] > 0 for name in kind.needed) or not all(test(values) for test in kind.where):
@@ -89,16 +89,16 @@ def suits(kind: Kind, values: Mapping[str, Any]) -> bool:
         return False
 
 
-def tell_whole(wording: Wording, telling: Telling) -> Draft:
+def tell_whole(wording: TemplateWording, telling: Telling) -> ToldText:
     """A phrasing that is a text of its own."""
     text, places = finish(wording.tell(telling), list(telling.quantities))
-    return Draft(text, places, (wording,))
+    return ToldText(text, places, (wording,))
 
 
-def tell_story(order: Order, facts: Mapping[str, Wording], ask: Wording, telling: Telling) -> Draft:
+def tell_story(order: Order, facts: Mapping[str, TemplateWording], ask: TemplateWording, telling: Telling) -> ToldText:
     """The facts of a story in this order, with the question at its place."""
     sentences: list[str] = []
-    used: list[Wording] = [ask]
+    used: list[TemplateWording] = [ask]
     for place, step in enumerate(order.steps):
         if place in order.optional and telling.chance.random() < 0.5:
             continue
@@ -112,10 +112,10 @@ def tell_story(order: Order, facts: Mapping[str, Wording], ask: Wording, telling
         used += [facts[fact] for fact in step]
         sentences.append(telling.chance.choice((" and ", ", and ")).join(told) + ".")
     text, places = finish(" ".join(sentences), list(telling.quantities))
-    return Draft(text, places, tuple(used))
+    return ToldText(text, places, tuple(used))
 
 
-def place_numbers(draft: Draft, reading: Reading, quantities: Mapping[str, Quantity]) -> dict[str, str] | None:
+def place_numbers(draft: ToldText, reading: NumberedText, quantities: Mapping[str, Quantity]) -> dict[str, str] | None:
     """The name n_k of every placeholder; None if a placeholder is not read as one number of its value."""
     names = {}
     for name, (start, end) in draft.places.items():
@@ -126,10 +126,12 @@ def place_numbers(draft: Draft, reading: Reading, quantities: Mapping[str, Quant
     return names if len(set(names.values())) == len(names) else None
 
 
-class Generator:
+class ProblemGenerator:
     """An endless source of examples of one part."""
 
-    def __init__(self, seed: int, part: str, kinds: Sequence[Kind] | None = None, stocks: Stocks | None = None) -> None:
+    def __init__(
+        self, seed: int, part: str, kinds: Sequence[ProblemKind] | None = None, stocks: Stocks | None = None
+    ) -> None:
         if part not in PARTS:
             raise DataError(f"there is no part {part!r}; expected {', '.join(PARTS)}")
         self._chance = random.Random(f"everyday {part} {seed}")
@@ -139,22 +141,22 @@ class Generator:
         self._kinds = [kind for kind in everything if self._has_phrasings(kind)]
         if not self._kinds:
             raise DataError(f"no kind has phrasings for {part}")
-        self._siblings: dict[int, list[Kind]] = {}
+        self._siblings: dict[int, list[ProblemKind]] = {}
         for kind in self._kinds:
             self._siblings.setdefault(id(kind.setting), []).append(kind)
         self._weights = [kind.weight for kind in self._kinds]
 
-    def _has_phrasings(self, kind: Kind) -> bool:
+    def _has_phrasings(self, kind: ProblemKind) -> bool:
         if kind.part == self._part:
             return True
         return kind.part == "train" and bool(only_for(kind.phrasings, self._part) or only_for(kind.asks, self._part))
 
-    def _choices(self, kind: Kind, wordings: tuple[Wording, ...]) -> tuple[Wording, ...]:
+    def _choices(self, kind: ProblemKind, wordings: tuple[TemplateWording, ...]) -> tuple[TemplateWording, ...]:
         if kind.part == self._part:
             return usable_for(wordings, self._part)
         return only_for(wordings, self._part)
 
-    def examples(self) -> Iterator[tuple[Kind, Draft, Example]]:
+    def examples(self) -> Iterator[tuple[ProblemKind, ToldText, Example]]:
         """Examples with the kind and the wordings they were made of; no text comes twice."""
         seen: set[str] = set()
         while True:
@@ -169,7 +171,7 @@ class Generator:
                     seen.add(example.text)
                     yield kind, draft, example
 
-    def _tell(self, kinds: list[Kind]) -> Iterator[tuple[Kind, Draft, Example]]:
+    def _tell(self, kinds: list[ProblemKind]) -> Iterator[tuple[ProblemKind, ToldText, Example]]:
         """One question, or several over the same words and numbers."""
         setting = kinds[0].setting
         quantities = draw_numbers(kinds[0], self._chance)
@@ -201,24 +203,26 @@ class Generator:
                 ),
             )
 
-    def _order(self, kind: Kind, told: frozenset[str]) -> Order | None:
+    def _order(self, kind: ProblemKind, told: frozenset[str]) -> Order | None:
         """An order for a story, if there are any; the next question about it prefers to be asked of the same facts."""
         same = [order for order in kind.orders if order.facts == told]
         return self._chance.choice(same or kind.orders) if kind.orders else None
 
-    def _draft(self, kind: Kind, order: Order | None, facts: Mapping[str, Wording], telling: Telling) -> Draft:
+    def _draft(
+        self, kind: ProblemKind, order: Order | None, facts: Mapping[str, TemplateWording], telling: Telling
+    ) -> ToldText:
         phrasings, asks = self._choices(kind, kind.phrasings), self._choices(kind, kind.asks)
         if order is None or not asks or (phrasings and self._chance.random() < WHOLE_TEXTS):
             return tell_whole(self._chance.choice(phrasings), telling)
         return tell_story(order, facts, self._chance.choice(asks), telling)
 
-    def _id(self, kind: Kind) -> str:
+    def _id(self, kind: ProblemKind) -> str:
         """`dev:kind:name` for a kind that training never shows, `dev:phrasing:name` for a phrasing of a known kind."""
         return f"{self._part}:{'kind' if kind.part != 'train' else 'phrasing'}:{kind.name}"
 
 
 def generate(seed: int, count: int, part: str = "train") -> Iterator[Example]:
     """So many examples for train, dev or test; the same seed gives the same ones."""
-    examples = Generator(seed, part).examples()
+    examples = ProblemGenerator(seed, part).examples()
     for _ in range(count):
         yield next(examples)[2]

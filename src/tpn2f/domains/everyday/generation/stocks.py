@@ -142,7 +142,15 @@ class Stocks:
 
     def person(self, kind: str, chance: random.Random) -> Person:
         """Somebody of the class `name`, `person`, `worker`, `family`, `group` or `anyone`."""
-        return getattr(self, f"_draw_{kind}")(chance)
+        draws = {
+            "name": self._draw_name,
+            "worker": self._draw_worker,
+            "family": self._draw_family,
+            "person": self._draw_person,
+            "group": self._draw_group,
+            "anyone": self._draw_anyone,
+        }
+        return draws[kind](chance)
 
     def _of(self, gender: str, first: str, later: str = "", role: str = "") -> Person:
         return Person(

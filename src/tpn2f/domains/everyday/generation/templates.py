@@ -14,7 +14,7 @@ from tpn2f.domains.everyday.generation.canonical import spell_out
 from tpn2f.domains.everyday.generation.expressions import Expression, compile_expression
 from tpn2f.domains.everyday.generation.quantities import Source, parse_source
 from tpn2f.domains.everyday.generation.stocks import PEOPLE, SCENES, Stocks, bundled_stocks
-from tpn2f.domains.everyday.generation.wording import Wording, parse_wording
+from tpn2f.domains.everyday.generation.wording import TemplateWording, parse_wording
 from tpn2f.errors import DataError
 from tpn2f.program import Program, reference
 
@@ -59,7 +59,7 @@ class Setting:
     slots: Mapping[str, str]
     sources: Mapping[str, Source]
     where: tuple[Expression, ...]
-    facts: Mapping[str, tuple[Wording, ...]]
+    facts: Mapping[str, tuple[TemplateWording, ...]]
     behind: frozenset[str]
     """Numbers that others are derived from or compared with, such as the whole result of a division."""
 
@@ -69,7 +69,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of problem: a program, and all the ways to say it."""
 
     name: str
@@ -78,9 +78,9 @@ class Kind:
     where: tuple[Expression, ...]
     program: Program
     answer: str
-    phrasings: tuple[Wording, ...]
+    phrasings: tuple[TemplateWording, ...]
     orders: tuple[Order, ...]
-    asks: tuple[Wording, ...]
+    asks: tuple[TemplateWording, ...]
     extra: frozenset[str]
     core: bool
     weight: float
@@ -104,22 +104,22 @@ def held_out(text: str, percent: int) -> Part:
 
 
 @cache
-def _split(wordings: tuple[Wording, ...]) -> dict[str, tuple[Wording, ...]]:
+def _split(wordings: tuple[TemplateWording, ...]) -> dict[str, tuple[TemplateWording, ...]]:
     parts = {part: tuple(w for w in wordings if held_out(w.source, HELD_OUT_PHRASINGS) == part) for part in PARTS}
     return parts if parts["train"] else {"train": wordings, "dev": (), "test": ()}
 
 
-def only_for(wordings: tuple[Wording, ...], part: str) -> tuple[Wording, ...]:
+def only_for(wordings: tuple[TemplateWording, ...], part: str) -> tuple[TemplateWording, ...]:
     """Those that belong to this part alone; nothing is held out where nothing would be left for training."""
     return _split(wordings)[part]
 
 
-def usable_for(wordings: tuple[Wording, ...], part: str) -> tuple[Wording, ...]:
+def usable_for(wordings: tuple[TemplateWording, ...], part: str) -> tuple[TemplateWording, ...]:
     """Those of training and, for dev and test, those held out for it."""
     return only_for(wordings, "train") + (() if part == "train" else only_for(wordings, part))
 
 
-def read_kinds(table: Mapping[str, Any], theme: str, stocks: Stocks, lists: Lists | None = None) -> list[Kind]:
+def read_kinds(table: Mapping[str, Any], theme: str, stocks: Stocks, lists: Lists | None = None) -> list[ProblemKind]:
     """The kinds of one TOML file; `lists` are sentences that several stories share, `"@name"` in a story's lists."""
     kinds = []
     for entry in table.get("kind", []):
@@ -189,7 +189,9 @@ def _conditions(entry: Mapping[str, Any], numbers: list[str], where: str) -> tup
     return tuple(conditions)
 
 
-def _wordings(texts: Iterable[str], slots: Mapping[str, str], numbers: list[str], where: str) -> tuple[Wording, ...]:
+def _wordings(
+    texts: Iterable[str], slots: Mapping[str, str], numbers: list[str], where: str
+) -> tuple[TemplateWording, ...]:
     try:
         return tuple(parse_wording(text, slots, numbers) for text in texts)
     except DataError as error:
@@ -212,7 +214,7 @@ _KEYS = {
 }
 
 
-def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> Kind:
+def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> ProblemKind:
     unknown = set(entry) - _KEYS
     if unknown:
         raise DataError(f"{theme}: {name}: unknown keys {', '.join(unknown)}; expected {', '.join(sorted(_KEYS))}")
@@ -225,7 +227,7 @@ def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> 
             if word not in setting.sources and not word.startswith("const_") and reference(word) is None:
                 raise DataError(f"{theme}: {name}: {word!r} in {step} is no number of the template")
     numbers = setting.numbers
-    return Kind(
+    return ProblemKind(
         name,
         theme,
         setting,
@@ -258,7 +260,7 @@ def _order(text: str, setting: Setting, name: str) -> Order:
 
 
 @cache
-def bundled_kinds() -> tuple[Kind, ...]:
+def bundled_kinds() -> tuple[ProblemKind, ...]:
     """All kinds that come with the package, by name."""
     tables: dict[Path, dict[str, Any]] = {}
     for path in sorted(path for folder in FOLDERS for path in folder.glob("*.toml")):
@@ -268,7 +270,7 @@ def bundled_kinds() -> tuple[Kind, ...]:
             except tomllib.TOMLDecodeError as error:
                 raise DataError(f"{path}: {error}") from None
     lists = {name: texts for table in tables.values() for name, texts in table.get("lists", {}).items()}
-    kinds: list[Kind] = []
+    kinds: list[ProblemKind] = []
     for path, table in tables.items():
         try:
             kinds += read_kinds(table, path.stem, bundled_stocks(), lists)

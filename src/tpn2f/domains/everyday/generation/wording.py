@@ -22,7 +22,7 @@ Part = str | Callable[[Telling], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class TemplateWording:
     """A parsed template text with the placeholders and slots that it names."""
 
     source: str
@@ -88,9 +88,9 @@ class _Parser:
         self.used_numbers: list[str] = []
         self.used_slots: set[str] = set()
 
-    def parse(self) -> Wording:
+    def parse(self) -> TemplateWording:
         parts = self._sequence("")
-        return Wording(self.text, parts, tuple(self.used_numbers), frozenset(self.used_slots))
+        return TemplateWording(self.text, parts, tuple(self.used_numbers), frozenset(self.used_slots))
 
     def fail(self, why: str) -> DataError:
         return DataError(f"template {self.text!r}, character {self.at}: {why}")
@@ -205,6 +205,6 @@ class _Parser:
         return lambda telling: write_word(telling.word(slot), form)
 
 
-def parse_wording(text: str, slots: Mapping[str, str], numbers: list[str]) -> Wording:
+def parse_wording(text: str, slots: Mapping[str, str], numbers: list[str]) -> TemplateWording:
     """Reads a template text; unknown slots, numbers and forms are errors that say where."""
     return _Parser(text, slots, numbers).parse()

@@ -164,7 +164,7 @@ class Ways:
         self.calculus = moves.calculus
         self._result = result
         self._ends: dict[tuple[int, Needs], int] = {}
-        # By the values that wait below, and type and needs of the last: so many tuples are known to be enough, or not.
+        # By the values that wait below, and type and needs of the last: how many tuples are known to be enough, or not.
         self._enough: dict[tuple[tuple[int, ...], int, Needs], int] = {}
         self._too_few: dict[tuple[tuple[int, ...], int, Needs], int] = {}
 
@@ -175,7 +175,7 @@ class Ways:
         return _is_data(value.type) if self._result is None else unify(value.type, self._result, {})
 
     def reaches(self, waiting: tuple[int, ...], tuples: int) -> bool:
-        """Whether so many tuples are enough from where these values wait, oldest first, to an end."""
+        """Whether this many tuples are enough to reach an end from these waiting values, oldest first."""
         *below, last = map(self.calculus.ground, waiting)
         value = self.calculus.values[last]
         return self._reaches(tuple(below), self.calculus.number(Value(value.type)), value[1:], min(tuples, FARTHEST))
@@ -220,7 +220,7 @@ def _merge(one: Needs, other: Needs) -> Needs | None:
 
 
 def _is_data(type: Term) -> bool:
-    """Whether a value of the type can be given away: no function, no type."""
+    """Whether a value of the type can be a result: neither a function nor a type."""
     while isinstance(type, tuple) and type[0] == "[]":
         type = type[1]
     return isinstance(type, int) or type in ("int", "bool", "string")

@@ -1,7 +1,7 @@
 """Which symbols may come next in a Lisp program that is being written, by the types of the language.
 
 Every program that is written under these masks is a tree in the order of `Program.from_tree`, each value used once, and
-has a type by `lisp_types.infer`: that of the task where it is known. No choice leads into a dead end: a symbol is
+has a type by `types.infer`: that of the task where it is known. No choice leads into a dead end: a symbol is
 offered only if the program can still be brought to an end, its lambdas closed and nothing left over, within the tuples
 that are left. Nothing here knows tensors; `grammar.py` makes masks of the answers.
 """
@@ -27,7 +27,7 @@ from tpn2f.domains.lisp.decoding.terms import (
 from tpn2f.program import MAX_DEPTH, reference
 
 MOST_PLACES = 200_000
-"""What is remembered at most, about 300 MB, before all is forgotten: the gold programs of dev do not come to that."""
+"""The most places that are kept, about 300 MB, before all are dropped; the gold programs of dev need fewer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,9 +47,9 @@ class Place:
     after: dict[int, Place | None] = field(default_factory=dict)
     """The place after an argument: by its type, or minus its distance from the end if it is a value that waited."""
     enough: int = NOWHERE
-    """So many tuples are known to be enough to come to an end."""
+    """This many tuples are known to be enough to reach an end."""
     too_few: int = 0
-    """So many are known not to be."""
+    """This many are known not to be enough."""
     options: dict[int, SlotOptions] = field(default_factory=dict)
     """By the number of tuples that may still be completed."""
 
@@ -92,7 +92,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many places are remembered."""
+        """How many places are kept."""
         return len(self._places)
 
     def open(self, place: Place, relation: TypedRelation) -> Place:
@@ -128,7 +128,7 @@ class Space:
         return self.place(waiting, due, begun, call, place.left - 1)
 
     def options(self, place: Place, tuples: int) -> SlotOptions:
-        """What may come next if at most so many tuples can still be completed."""
+        """What may come next if at most this many tuples can still be completed."""
         tuples = min(tuples, FARTHEST + 1)
         found = place.options.get(tuples)
         if found is None:
@@ -148,16 +148,16 @@ class Space:
         return len(place.waiting) == 1 and self.ways.is_result(self._calculus.values[place.waiting[0]])
 
     def leads_on(self, place: Place, after: Place, tuples: int) -> bool:
-        """Whether the step from a place to the one after it can come to an end, with so many tuples from the first."""
+        """Whether the step from a place to the one after it can reach an end, with this many tuples from the first."""
         tuples = min(tuples, FARTHEST + 1)
         return self._hopeful(after, tuples) if place.call is None else self._leads_on(after, tuples)
 
     def _leads_on(self, place: Place | None, tuples: int) -> bool:
-        """Whether there is such a place, after an argument, and it can come to an end."""
+        """Whether there is such a place, after an argument, and it can reach an end."""
         return place is not None and self._hopeful(place, tuples if place.call is not None else tuples - 1)
 
     def _hopeful(self, place: Place, tuples: int) -> bool:
-        """Whether so many tuples, with the one being written, are enough to come to an end."""
+        """Whether this many tuples, with the one being written, are enough to reach an end."""
         if place.call is None:
             return self.ways.reaches(place.waiting, tuples)
         if tuples >= place.enough or tuples <= place.too_few:
@@ -216,7 +216,7 @@ class LispTyping:
         longest: int,
         types: Callable[[Problem], Mapping[str, str]],
     ) -> None:
-        """For programs of these relations and arguments, with at most so many positions a tuple and tuples.
+        """For programs of these relations and arguments, with at most `n_positions` per tuple and `longest` tuples.
 
         `types` gives the types of a problem's arguments.
         """
@@ -237,7 +237,7 @@ class LispTyping:
         self._forget()
 
     def _forget(self) -> None:
-        """Half-written programs keep what they need, so that nobody notices."""
+        """Half-written programs keep what they need, so that nothing changes for them."""
         self._tasks: dict[tuple, TypedTask] = {}
         self._moves: dict[frozenset[int], Moves] = {}
         self._spaces: dict[tuple[frozenset[int], str], Space] = {}

@@ -1,7 +1,7 @@
 """Types of half-written Lisp programs as plain terms that can be hashed: what the masks of decoding are made from.
 
-The rules are those of `lisp_types.infer`, which is the specification, turned round: a tuple is typed as soon as it is
-written, before anybody knows the lambda that will bind its `arg1`, `arg2` and `self`. What a value needs of them is
+The rules are those of `types.infer`, which is the specification, turned round: a tuple is typed as soon as it is
+written, before the lambda is known that will bind its `arg1`, `arg2` and `self`. What a value needs of them is
 kept beside its type until a lambda takes it away. A call takes its arguments one at a time, and everything is numbered
 and remembered, because decoding asks the same questions again and again. Nothing here knows a problem or a program.
 """
@@ -190,7 +190,7 @@ def _lambda(form: str, body: Term, needs: list[Term | None], bound: dict[int, Te
 
 
 def unify(left: Term, right: Term, bound: dict[int, Term]) -> bool:
-    """Makes two terms the same by binding variables, as `lisp_types.unify` does; says whether that is possible."""
+    """Makes two terms the same by binding variables, as `types.unify` does; says whether that is possible."""
     pairs = [(left, right)]
     while pairs:
         left, right = pairs.pop()
@@ -278,7 +278,7 @@ def _fill(term: Term) -> Term:
 
 
 def _term(type: Type, names: dict[int, int]) -> Term:
-    """A type of `lisp_types` as a term."""
+    """A type of `types.py` as a term."""
     type = resolve(type)
     if isinstance(type, Variable):
         return names.setdefault(id(type), 2 * len(names) + type.ordered)
