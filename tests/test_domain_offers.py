@@ -15,6 +15,7 @@ from tpn2f.domain import (
     Generates,
     HasDoc,
     HasDoubts,
+    HasGrades,
     HasInputs,
     HasMentions,
     HasNotation,
@@ -27,6 +28,7 @@ from tpn2f.domain import (
     JudgesTypes,
     ListsSkipped,
     ReadsWithInputs,
+    grades_of,
     inputs_of,
     load_domain,
     notation_of,
@@ -39,8 +41,9 @@ from tpn2f.functions import FunctionDomain
 SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
+EVERYDAY = MATHQA | {HasGrades, HasRoles}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
-OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses, ComputesDirectly}
+OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses, ComputesDirectly, HasGrades}
 
 
 @pytest.mark.parametrize(
@@ -49,9 +52,10 @@ OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses, ComputesDirectly}
         (load_domain("arithmetic"), {HasSteps}),
         (load_domain("mathqa"), MATHQA),
         (load_domain("algolisp"), ALGOLISP),
+        (load_domain("everyday"), EVERYDAY),
         (FunctionDomain("letters"), FUNCTIONS),
     ],
-    ids=["arithmetic", "mathqa", "algolisp", "functions"],
+    ids=["arithmetic", "mathqa", "algolisp", "everyday", "functions"],
 )
 def test_what_the_domains_offer(domain: Domain, expected: set[type]) -> None:
     assert {offer for offer in OFFERS if isinstance(domain, offer)} == expected
@@ -70,7 +74,7 @@ def test_every_offer_is_in_the_table_and_says_what_it_is() -> None:
 
 def test_a_domain_that_offers_nothing_has_empty_tables() -> None:
     domain = load_domain("arithmetic")
-    assert (notation_of(domain), skipped_of(domain), inputs_of(domain)) == ({}, {}, {})
+    assert (notation_of(domain), skipped_of(domain), inputs_of(domain), grades_of(domain)) == ({}, {}, {}, {})
 
 
 def test_a_reading_keeps_types_for_the_model_and_values_for_the_executor() -> None:

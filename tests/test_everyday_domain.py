@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conftest import find_data
+from conftest import Run, find_data
+from tpn2f.cli import health
 from tpn2f.domain import Example, Problem
 from tpn2f.domains.everyday import Everyday
-from tpn2f.domains.everyday.records import UNKNOWN
+from tpn2f.domains.everyday.domain import GRADES
+from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sources import HELD_OUT
 from tpn2f.domains.mathqa.options import Options
 from tpn2f.errors import DataError
@@ -175,3 +178,47 @@ def test_the_first_records_of_the_data_convert(tmp_path: Path, monkeypatch: pyte
     pairs = [item for _, item in zip(range(250), domain._records("aggregate"))]
     assert sum(item.grade == "A" for item in pairs) >= 0.99 * len(pairs)
     assert len(list(domain.examples("mawps-test"))) == 238
+
+
+def test_check_says_what_converts_at_which_grade_and_why_the_rest_does_not(everyday: Everyday, tpn2f: Run) -> None:
+    check = tpn2f("data", "check", "everyday", "--data", everyday.data)
+    assert check.code == 0, check.err
+    rows = [line.split() for line in check.out.splitlines()]
+    found = {split: len(list(everyday.examples(split))) for split in everyday.sources}
+    assert found["gsm8k"] == 0 and "unavailable: gsm8k: the split gsm8k has no examples: 26 records were" in check.out
+    for split in (split for split, count in found.items() if count):
+        grades = everyday.grades(split)
+        total = sum(grades.values())
+        shares = [f"{100 * grades.get(grade, 0) / total:.0f}" for grade in ("A", "X")]
+        assert [split, str(total), *(str(grades.get(grade, 0)) for grade in GRADES), *shares, str(found[split])] in rows
+    assert "X: the equation does not give x at once" in check.out
+    assert "D: the same text and program as an earlier record" in check.out
+    assert "nearly repeats mawps-test" in check.out
+    assert all(f"{grade}: {meaning}" in check.out for grade, meaning in GRADES.items())
+
+
+def test_check_lists_all_that_is_left_out_when_asked(
+    everyday: Everyday, tpn2f: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "LISTED", 1)
+    told = ("data", "check", "everyday", "--data", everyday.data, "--split", "mathqa")
+    short, full = tpn2f(*told), tpn2f(*told, "--list")
+    assert [out.count("left out: mathqa:") for out in (short.out, full.out)] == [1, 2]
+    assert "left out: 1 more records of mathqa; --list shows them" in short.out
+
+
+def test_doubts_about_constants_are_one_reason(everyday: Everyday, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = next(iter(everyday.examples("svamp")))
+    reasons = ("const_7 is not explained", "const_0.5 is not explained")
+    records = [GradedRecord(replace(example, id=reason), "C", reason) for reason in reasons]
+    monkeypatch.setattr(everyday, "records", lambda split: records)
+    assert everyday.doubts("svamp") == {"C: a constant is not explained": list(reasons)}
+    assert everyday.doubts("train") == everyday.grades("generated") == {}
+
+
+def test_generated_problems_are_shown_and_not_written(tpn2f: Run) -> None:
+    told = tpn2f("data", "generate", "everyday")
+    command = "tpn2f data show everyday --split generated -n 20"
+    assert told.code == 0 and told.out.count("\n") == 1 and command in told.out
+    shown = tpn2f(*command.split()[1:])
+    assert shown.code == 0 and shown.out.count("the program gives the answer") == 20

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tpn2f.config import load_config
+from tpn2f.domain import load_domain, split_roles
 from tpn2f.errors import DataError
 from tpn2f.evaluation import Mode
 from tpn2f.publish import reproduce as reproduction
@@ -58,8 +59,9 @@ def test_ablations_differ_from_tp_n2f_in_the_representation_only():
 
 def test_reports_have_places_of_their_own():
     places = [
-        report_path(Path("results"), table, "test", row, mode)
+        report_path(Path("results"), table, split, row, mode)
         for table in TABLES
+        for split in TABLES[table].splits
         for row, modes in TABLES[table].rows.items()
         for mode in modes
     ]
@@ -70,6 +72,33 @@ def test_reports_have_places_of_their_own():
     assert helped.name == "algolisp-test-tpn2f-beam10-tests3.json"
     asked = report_path(Path("r"), "mathqa", "test", "mathqa", Mode(5, options=True))
     assert asked.name == "mathqa-test-tpn2f-beam5-options.json"
+    assert report_path(Path("r"), "everyday", "mawps-test", "everyday").name == "everyday-mawps-test.json"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_are_scored_on_splits_that_are_for_testing(table):
+    domain = load_domain(table)
+    assert set(TABLES[table].splits) <= set(domain.splits)
+    assert set(TABLES[table].splits) <= set(split_roles(domain).tests)
+
+
+def test_a_row_is_scored_on_every_split_of_its_table(tpn2f, tmp_path, monkeypatch):
+    splits = ("test", "dev")
+    monkeypatch.setitem(
+        TABLES, "arithmetic", Table({"tiny": (Mode(),)}, (), (), splits=splits, metric="commutative", own="")
+    )
+    commits = iter(("clean", "dirty"))
+    monkeypatch.setattr(reproduction, "_commit", lambda: next(commits))
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 1"))
+    (tmp_path / "README.md").write_text("no tables\n")
+    made = tpn2f("reproduce", "arithmetic", "--root", str(tmp_path), "--runs", str(tmp_path / "runs"))
+    assert made.code == 0, made.err
+    for split in splits:
+        facts = json.loads((tmp_path / "results" / f"arithmetic-{split}-tiny.json").read_text())["facts"]
+        # The reports of a row do not make its tree a changed one.
+        assert (facts["split"], facts["commit"]) == (split, "clean")
+        assert f"arithmetic {split}: tiny (greedy): commutative" in made.out
 
 
 def test_a_run_without_a_checkpoint_has_cost_nothing_to_tell(tmp_path):

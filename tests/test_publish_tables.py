@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from tpn2f.errors import DataError
+from tpn2f.publish.everyday import COLUMNS, PUBLISHED
+from tpn2f.publish.reproduce import TABLES as ROWS
+from tpn2f.publish.reproduce import report_path
 from tpn2f.publish.rows import SHORT, SYSTEMS
 from tpn2f.publish.tables import TABLES, stale_pages, write_tables
 
@@ -79,3 +82,49 @@ def test_an_unknown_table_and_missing_files_are_reported(project):
     page.unlink()
     with pytest.raises(DataError, match="none of the pages"):
         stale_pages(project)
+
+
+def everyday_report(split: str, groups: dict[str, float]) -> dict:
+    made = [
+        {
+            "name": name,
+            "count": 10,
+            "metrics": {
+                "strict": {"value": 0.1, "low": 0.0, "high": 0.2},
+                "answer": {"value": value, "low": value - 0.01, "high": value + 0.01},
+                "solved": {"value": value / 2, "low": 0.0, "high": 1.0},
+            },
+        }
+        for name, value in groups.items()
+    ]
+    return {"title": "t", "groups": made, "facts": {"system": "everyday (greedy)", "split": split}}
+
+
+def test_the_everyday_tables_are_there_before_any_report(tmp_path):
+    rows = TABLES["everyday"](tmp_path).splitlines()
+    assert len(rows) == 2 + len(PUBLISHED) and all("published" in row for row in rows[2:])
+    assert "| Graph2Tree (MWPToolkit, published) | 35.0 | 85.6 |" in rows[5]
+    assert TABLES["everyday-splits"](tmp_path) == TABLES["everyday-steps"](tmp_path) == "No row is scored yet."
+
+
+def test_the_everyday_row_has_what_is_scored_and_leaves_out_the_rest(tmp_path):
+    for split, groups in {
+        "gsm8k-test": {"all": 0.125, "3-step": 0.05, "no program": 0.0, "1-step": 0.5, "3 tuples": 0.05},
+        "mathqa-test": {"all": 0.7},
+        "generated-test": {"all": 0.9, "unseen phrasing": 0.96, "unseen kind": 0.41},
+    }.items():
+        (tmp_path / f"everyday-{split}.json").write_text(json.dumps(everyday_report(split, groups)))
+    last = TABLES["everyday"](tmp_path).splitlines()[-1]
+    # Of MathQA the nearest option counts; SVAMP, MAWPS and the challenge are not scored.
+    assert last == "| everyday (greedy) |  |  | 12.5 | 35.0 |  | 96.0 | 41.0 |"
+    splits = [row.split(" | ")[0] for row in TABLES["everyday-splits"](tmp_path).splitlines()[2:]]
+    new = ["| generated-test, unseen phrasing", "| generated-test, unseen kind"]
+    assert splits == ["| gsm8k-test", "| mathqa-test", "| generated-test", *new]
+    steps = TABLES["everyday-steps"](tmp_path).splitlines()
+    assert [row.split(" | ")[0] for row in steps[2:]] == ["| all", "| 1-step", "| 3-step", "| no program"]
+    assert steps[2] == "| all | 10 | 10.00 (0.0-20.0) | 12.50 (11.5-13.5) | 6.25 (0.0-100.0) |"
+
+
+def test_the_everyday_table_has_the_splits_that_are_scored():
+    places = {report_path(Path("r"), "everyday", split, "everyday").name for split in ROWS["everyday"].splits}
+    assert places == {f"everyday-{split}.json" for split, _, _ in COLUMNS.values()}

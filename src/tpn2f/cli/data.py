@@ -13,11 +13,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from tpn2f.cli.terminal import DataOption, DomainArgument, JsonOption, err, out, spinner, warn_skipped, write
-from tpn2f.domain import DEFAULT_DOMAIN, Generates, load_domain, split_roles
+from tpn2f.domain import DEFAULT_DOMAIN, Generates, grades_of, load_domain, split_roles
 from tpn2f.errors import DataError
 
 SHOWN = 24
 """How many rows the table has that compares the generated records with their source."""
+
+GENERATED = "generated"
+"""The split of records that are made, not collected."""
 
 data_app = typer.Typer(help="Fetch, check, look at and generate data sets.", no_args_is_help=True)
 
@@ -52,11 +55,14 @@ def data_check(
     domain: DomainArgument = DEFAULT_DOMAIN,
     split: Annotated[list[str] | None, typer.Option(help="Only these splits.")] = None,
     data: DataOption = None,
-    list_ids: Annotated[bool, typer.Option("--list", help="List the ids of every doubtful record.")] = False,
+    list_ids: Annotated[bool, typer.Option("--list", help="List every record that is doubtful or left out.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the findings as JSON to this file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a data set: counts, gold programs that do not run or miss the answer, duplicates, leaks between splits."""
+    """Check a data set: counts, gold programs that do not run or miss the answer, duplicates, leaks between splits.
+
+    Where records are converted from several sources, also what converts, at which grade, and why the rest does not.
+    """
     from tpn2f.data.check import examine
 
     language = load_domain(domain, data)
@@ -65,9 +71,9 @@ def data_check(
     if as_json:
         out.print(health.to_json(), soft_wrap=True, markup=False)
     else:
-        from tpn2f.cli.display import show_health
+        from tpn2f.cli.health import show_health
 
-        show_health(out, health, list_ids)
+        show_health(out, health, list_ids, grades_of(language))
     if output is not None:
         write(output, health.to_json())
 
@@ -94,7 +100,7 @@ def data_get(
 
 @data_app.command("generate")
 def data_generate(
-    domain: Annotated[str, typer.Argument(help="A domain that can generate records: algolisp.")],
+    domain: Annotated[str, typer.Argument(help="A domain that can generate records: algolisp, everyday.")],
     records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")] = 80_000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
     output: Annotated[
@@ -116,6 +122,11 @@ def data_generate(
     it and pass it back with --grammar. Programs that occur in the splits for evaluation are never generated.
     """
     language = load_domain(domain, data)
+    if not isinstance(language, Generates) and GENERATED in language.splits:
+        sample = f"tpn2f data show {domain} --split {GENERATED} -n 20"
+        told = f"{domain} makes its split `{GENERATED}` when it is read; there is no file to write. See some: {sample}"
+        out.print(told, soft_wrap=True, markup=False)
+        return
     if not isinstance(language, Generates):
         raise DataError(f"the domain {domain} cannot generate records")
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from tpn2f.data.check import SplitReport
 from tpn2f.domain import DescribesSteps, Domain, Example, HasSteps, Problem, Step, notation_of, read_problem
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, write_tree
@@ -198,48 +197,3 @@ def show_best(console: Console, best: Best, command: str, folder: Path) -> None:
     place = folder / "best.toml"
     console.print(f"best: trial {best.number}, {score}, written to {place}", soft_wrap=True, markup=False)
     console.print(f"train with it: {command}", soft_wrap=True, markup=False)
-
-
-def show_health(console: Console, health: SplitReport, list_ids: bool = False) -> None:
-    """Shows the findings of the data check as tables."""
-    table = Table(title=f"{health.domain}: contents")
-    for column in ("", *(split.split for split in health.splits)):
-        table.add_column(column, justify="left" if not column else "right")
-    rows = {
-        "records": lambda s: f"{s.records:,}",
-        "left out": lambda s: f"{len(s.skipped):,}",
-        "repeated texts": lambda s: f"{s.duplicates:,}",
-        "distinct texts (without values)": lambda s: f"{s.texts:,}",
-        "distinct (text, program) pairs": lambda s: f"{s.pairs:,}",
-        "texts with more than one program": lambda s: f"{s.ambiguous:,}",
-        "distinct programs": lambda s: f"{s.programs:,}",
-        "words, mean / maximum": lambda s: f"{s.mean_words:.1f} / {s.longest_words}",
-        "tuples, mean / maximum": lambda s: f"{s.mean_tuples:.1f} / {s.longest_tuples}",
-        "gold program gives gold answer": lambda s: f"{100 * s.solved:.2f} %",
-    }
-    for name, cell in rows.items():
-        table.add_row(name, *(cell(split) for split in health.splits))
-    reasons = dict.fromkeys(reason for split in health.splits for reason in split.unsolved)
-    for reason in reasons:
-        table.add_row(f"  {escape(reason)}", *(f"{len(s.unsolved.get(reason, ())):,}" for s in health.splits))
-    doubts = dict.fromkeys(reason for split in health.splits for reason in split.doubts)
-    for reason in doubts:
-        table.add_row(f"marked: {escape(reason)}", *(f"{len(s.doubts.get(reason, ())):,}" for s in health.splits))
-    console.print(table)
-    if health.leaks:
-        leaks = Table(
-            title="what leaks", caption="records whose text, template or program also occurs in the other split"
-        )
-        for column in ("", "same text", "same template", "same program", "of"):
-            leaks.add_column(column, justify="left" if not column else "right")
-        for name, counts in health.leaks.items():
-            leaks.add_row(name, *(f"{counts[key]:,}" for key in ("text", "template", "program", "records")))
-        console.print(leaks)
-    for line in health.missing:
-        console.print(f"unavailable: {escape(line)}", soft_wrap=True)
-    for split in health.splits:
-        for line in split.skipped:
-            console.print(f"left out: {escape(line)}", soft_wrap=True)
-        if list_ids:
-            for reason, ids in split.unsolved.items():
-                console.print(f"{split.split}, {escape(reason)}: {' '.join(ids)}", soft_wrap=True)

@@ -1,8 +1,9 @@
-"""The commands that produce what is published: the paper's tables, and the models that come with the package."""
+"""The commands that produce what is published: the tables of results, and the models that come with the package."""
 
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ RootOption = Annotated[Path, typer.Option("--root", help="The project's folder, 
 
 
 def reproduce(
-    table: Annotated[str, typer.Argument(help="The table: mathqa or algolisp.")],
+    table: Annotated[str, typer.Argument(help="The table: mathqa, algolisp or everyday.")],
     row: Annotated[list[str] | None, typer.Option(help="Only these rows, such as mathqa-tp2lstm.")] = None,
     runs: RunsOption = Path("runs"),
     root: RootOption = Path(),
@@ -28,7 +29,7 @@ def reproduce(
     ] = False,
     data: DataOption = None,
 ) -> None:
-    """Reproduce a table of the paper: train the rows that are not trained yet, score them on test, write the tables.
+    """Reproduce a table of results: train the rows that are not trained yet, score them on test, write the tables.
 
     A training that was stopped continues from its last checkpoint. Every report says how many epochs its row had.
     """
@@ -62,20 +63,22 @@ def reproduce(
                 runs / name,
                 name,
                 known.rows[name],
-                data=data,
-                progress=lambda done, total, name=name: update(f"scoring {name}: {done:,} of {total:,}"),
+                known.splits,
+                data,
+                lambda split, done, total, name=name: update(f"scoring {name} on {split}: {done:,} of {total:,}"),
             )
-            for mode, report in reports:
-                write(report_path(results, table, "test", name, mode), report.to_json())
-                out.print(f"{report.title}: strict {report.whole.metrics['strict']}", soft_wrap=True, markup=False)
-    for system in known.systems:
-        place = report_path(results, table, "test", system)
+            for split, mode, report in reports:
+                write(report_path(results, table, split, name, mode), report.to_json())
+                told = f"{report.title}: {known.metric} {report.whole.metrics[known.metric]}"
+                out.print(told, soft_wrap=True, markup=False)
+    for system, split in product(known.systems, known.splits):
+        place = report_path(results, table, split, system)
         if not place.exists():
-            with spinner(f"scoring {system}"):
-                write(place, evaluate_system(load_domain(table, data), "test", system).to_json())
+            with spinner(f"scoring {system} on {split}"):
+                write(place, evaluate_system(load_domain(table, data), split, system).to_json())
     for page in write_tables(root):
         out.print(f"written: {page}", soft_wrap=True, markup=False)
-    out.print("Where this differs from the paper:")
+    out.print("Where this differs from the published rows:")
     for line in known.differences:
         out.print(f"* {line}", soft_wrap=True, markup=False)
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from statistics import fmean
 
-from tpn2f.domain import Domain, Example, HasDoubts, skipped_of
+from tpn2f.domain import Domain, Example, HasDoubts, HasGrades, skipped_of
 from tpn2f.errors import DataError
 
 
@@ -41,7 +41,9 @@ class SplitHealth:
     unsolved: dict[str, list[str]] = field(default_factory=dict)
     """Reason -> ids of the examples whose gold program does not give the gold answer."""
     doubts: dict[str, list[str]] = field(default_factory=dict)
-    """Reason -> ids of records that the makers of the data marked, where the domain knows of such marks."""
+    """Reason -> ids of records that are marked as doubtful, where the domain knows of such marks."""
+    grades: dict[str, int] = field(default_factory=dict)
+    """Grade -> how many records of the source have it, those that were left out too; where the domain has grades."""
 
     @property
     def solved(self) -> float:
@@ -68,12 +70,12 @@ def examine(
     splits: Sequence[str] = (),
     progress: Callable[[str, int], None] = lambda split, done: None,
 ) -> SplitReport:
-    """Reads and runs every example of the splits (all of them by default). A split without data is named, not fatal,
-    unless it was asked for."""
+    """Reads and runs every example of the splits: by default all of them, or the sources where a domain has such. A
+    split without data is named, not fatal, unless it was asked for."""
     found: dict[str, list[Example]] = {}
     health: list[SplitHealth] = []
     missing: list[str] = []
-    for split in splits or domain.splits:
+    for split in splits or (domain.sources if isinstance(domain, HasGrades) else domain.splits):
         try:
             examples = list(domain.examples(split))
             health.append(_examine_split(domain, split, examples, progress))
@@ -121,6 +123,7 @@ def _examine_split(
         max(tuples),
         dict(sorted(unsolved.items(), key=lambda item: -len(item[1]))),
         domain.doubts(split) if isinstance(domain, HasDoubts) else {},
+        domain.grades(split) if isinstance(domain, HasGrades) else {},
     )
 
 

@@ -14,6 +14,7 @@ from tpn2f.domain.offers import DescribesSteps as DescribesSteps
 from tpn2f.domain.offers import Generates as Generates
 from tpn2f.domain.offers import HasDoc as HasDoc
 from tpn2f.domain.offers import HasDoubts as HasDoubts
+from tpn2f.domain.offers import HasGrades as HasGrades
 from tpn2f.domain.offers import HasInputs as HasInputs
 from tpn2f.domain.offers import HasMentions as HasMentions
 from tpn2f.domain.offers import HasNotation as HasNotation
@@ -28,6 +29,7 @@ from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
 from tpn2f.domain.offers import Typing as Typing
+from tpn2f.domain.offers import grades_of as grades_of
 from tpn2f.domain.offers import inputs_of as inputs_of
 from tpn2f.domain.offers import notation_of as notation_of
 from tpn2f.domain.offers import skipped_of as skipped_of

@@ -208,6 +208,20 @@ class HasDoubts(Protocol):
 
 
 @runtime_checkable
+class HasGrades(Protocol):
+    """Its records are converted from several sources, and every record has a grade; `A` is the best."""
+
+    sources: Sequence[str]
+    """The splits that are sources of their own, not mixtures of them."""
+    grade_words: Mapping[str, str]
+    """What each grade means, best first."""
+
+    def grades(self, split: str) -> dict[str, int]:
+        """How many records of a source have each grade, best first; empty for what is not a source."""
+        ...
+
+
+@runtime_checkable
 class Generates(Protocol):
     """New training records can be made from the training part; the dict says what they are like."""
 
@@ -248,6 +262,11 @@ def notation_of(domain: object) -> Mapping[str, str]:
 def skipped_of(domain: object) -> Mapping[str, Sequence[str]]:
     """The records that a domain left out so far, by split."""
     return domain.skipped if isinstance(domain, ListsSkipped) else {}
+
+
+def grades_of(domain: object) -> Mapping[str, str]:
+    """What the grades of a domain's records mean, empty where it has none."""
+    return domain.grade_words if isinstance(domain, HasGrades) else {}
 
 
 def inputs_of(domain: object) -> Mapping[str, Any]:

@@ -48,7 +48,8 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-def _percent(estimate: Mapping[str, float]) -> str:
+def percent(estimate: Mapping[str, float]) -> str:
+    """A metric in percent with its interval."""
     low, high = 100 * estimate["low"], 100 * estimate["high"]
     return f"{100 * estimate['value']:.2f} ({low:.1f}-{high:.1f})"
 
@@ -66,7 +67,7 @@ def metric_cell(report: Mapping[str, Any], group: str, metric: str, interval: bo
     for part in report["groups"]:
         if part["name"] == group and metric in part["metrics"]:
             found = part["metrics"][metric]
-            return _percent(found) if interval else f"{100 * found['value']:.1f}"
+            return percent(found) if interval else f"{100 * found['value']:.1f}"
     return ""
 
 
@@ -108,7 +109,7 @@ SIDES = {
 }
 
 
-def _label(report: Mapping[str, Any]) -> str:
+def row_label(report: Mapping[str, Any]) -> str:
     """A row's name in words: the system, its budget, its search, and the preset that trains it."""
     facts = report["facts"]
     training = facts.get("training")
@@ -142,7 +143,7 @@ def _mathqa_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any
     for report in reports:
         cells = [metric_cell(report, "all", metric, interval) for metric in ("value", "nearest_option", "published")]
         unseen = metric_cell(report, UNSEEN, "strict", interval)
-        rows.append([_label(report), metric_cell(report, "all", "strict", interval), unseen, *cells])
+        rows.append([row_label(report), metric_cell(report, "all", "strict", interval), unseen, *cells])
     return markdown(rows)
 
 
@@ -164,7 +165,7 @@ def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable
         rows = [["our systems, equal budgets", *metrics.values(), f"strict, {group}"]]
         for report in _choose(reports, [f"{row} (greedy)" for row in SYSTEMS[task]]):
             cells = [metric_cell(report, "all", metric, interval=False) for metric in metrics]
-            rows.append([_label(report), *cells, metric_cell(report, group, "strict", interval=False)])
+            rows.append([row_label(report), *cells, metric_cell(report, group, "strict", interval=False)])
         return markdown(rows) if len(rows) > 1 else "No row is trained yet."
 
     return table
@@ -211,7 +212,7 @@ def _algolisp_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[A
         rows.append([name, *(_figure(figure, interval) for figure in figures)])
     for report in reports:
         wanted = [(group, metric) for group in ("all", "cleaned") for metric in ("acc", "acc50", "m_acc")]
-        rows.append([_label(report), *(metric_cell(report, *which, interval) for which in wanted)])
+        rows.append([row_label(report), *(metric_cell(report, *which, interval) for which in wanted)])
     return markdown(rows)
 
 
@@ -234,9 +235,9 @@ def groups_table(prefix: str) -> Callable[[Path], str]:
         pieces = []
         for report in _reports(folder, prefix):
             metrics = list(report["groups"][0]["metrics"])
-            rows = [[_label(report), "n", *metrics]]
+            rows = [[row_label(report), "n", *metrics]]
             for group in report["groups"]:
-                rows.append([group["name"], f"{group['count']:,}", *(_percent(group["metrics"][m]) for m in metrics)])
+                rows.append([group["name"], f"{group['count']:,}", *(percent(group["metrics"][m]) for m in metrics)])
             pieces.append(markdown(rows))
         return "\n\n".join(pieces)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpn2f.errors import DataError
+from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
@@ -179,6 +180,9 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa-groups": groups_table("mathqa-test"),
     "algolisp-groups": groups_table("algolisp-test"),
     "algolisp-generated": _generated,
+    "everyday": everyday_table,
+    "everyday-splits": splits_table,
+    "everyday-steps": steps_table,
     "speed": _speed,
     "confidence": _confidence,
     "examples": _examples,

@@ -7,6 +7,7 @@ near duplicates of what is for judging; splits for judging hold every record, al
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,13 @@ from tpn2f.program import Program, RelationalTuple
 
 DEV = ("mawps-valid", "gsm8k-dev", "mathqa-dev")
 TEST = ("svamp", "mawps-test", "gsm8k-test", "mathqa-test", "mathqa-challenge")
+GRADES = {
+    "A": "the program is clear; only these are trained on",
+    "B": "it gives the answer, but which number is meant is not clear, or it comes only near to its option",
+    "C": "it gives the answer with something that the text does not explain",
+    "D": "repeats an earlier record",
+    "X": "no program that gives the answer is known",
+}
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
 GENERATED_COUNT: Mapping[str, int] = {"train": 20_000, "dev": 1_000, "test": 1_000}
 SEED = 1
@@ -38,6 +46,7 @@ MANY_STEPS = 5
 TOLERANCE = 0.005
 """How far a value may be from the answer, as a share of it."""
 
+_CONSTANT = re.compile(r"^const_\S+")
 _loaded: dict[tuple[str, Path | str | None], list[GradedRecord]] = {}
 
 
@@ -45,6 +54,8 @@ class Everyday:
     """The domain; `data` is the folder of the sources, beside which or in which MathQA's stands."""
 
     name = "everyday"
+    sources = (*TRAINING, *DEV, *TEST)
+    grade_words: Mapping[str, str] = GRADES
     splits = ("train", "dev", *TRAINING, *GENERATED, *DEV, *TEST)
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
@@ -125,17 +136,22 @@ class Everyday:
         return data_folder("mathqa", self.data)
 
     def grades(self, split: str) -> dict[str, int]:
-        """How many records of a source have each grade, best first."""
+        """How many records of a source have each grade, best first; empty for mixtures and for what is generated."""
+        if split not in self.sources:
+            return {}
         counts = Counter(item.grade for item in self.records(split))
         return {grade: counts[grade] for grade in sorted(counts)}
 
     def doubts(self, split: str) -> dict[str, list[str]]:
         """What is doubtful about a source: the reason of every grade below A, to the ids that have it."""
         found: dict[str, list[str]] = {}
-        if split not in ("train", "dev", *GENERATED):
-            for item in self.records(split):
-                if item.grade != "A":
-                    found.setdefault(f"{item.grade}: {item.reason}", []).append(item.example.id)
+        for item in self.records(split) if split in self.sources else ():
+            if item.grade != "A":
+                # One reason for all constants; which one it is stands in `skipped`.
+                reason = _CONSTANT.sub("a constant", item.reason)
+                found.setdefault(f"{item.grade}: {reason}", []).append(item.example.id)
+            elif item.near:
+                found.setdefault(f"nearly repeats {item.near.partition(':')[0]}", []).append(item.example.id)
         return found
 
     def names(self, problem: Problem) -> Mapping[str, str]:
