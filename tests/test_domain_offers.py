@@ -41,9 +41,9 @@ from tpn2f.functions import FunctionDomain
 SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
-OFFERS = MATHQA | ALGOLISP | FUNCTIONS | {HasRelationClasses, ComputesDirectly, HasGrades}
+OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 
 
 @pytest.mark.parametrize(

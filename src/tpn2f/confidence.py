@@ -20,7 +20,7 @@ from tpn2f.errors import DataError
 from tpn2f.solver import Solver, find_model
 
 GOAL = 0.95
-"""The precision at which coverage is told."""
+"""The precision at which coverage is reported."""
 MARGIN = 1.645
 """Standard deviations by which the safe threshold reaches the goal: one side of 95 %."""
 BINS = 10

@@ -73,7 +73,7 @@ TABLES = {
         },
         ("retrieval", "gold"),
         (
-            "The training file of 79,214 records is not at hand: all rows learn from a part of the dev file.",
+            "The training file of 79,214 records is unavailable: all rows learn from a part of the dev file.",
             "The row `algolisp-generated` also learns from records that were generated from that part.",
             "The cleaned test set holds the records whose gold program passes its tests under our evaluator.",
         ),
