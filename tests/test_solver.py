@@ -180,14 +180,14 @@ def test_a_folder_that_only_shares_its_name_hides_no_bundled_model(solver, tmp_p
 
 def test_without_a_name_the_default_bundled_model_answers(solver, tmp_path, monkeypatch):
     monkeypatch.setattr("tpn2f.solver.PRETRAINED", tmp_path)
-    with pytest.raises(DataError, match=r"no model is bundled for mathqa \(there is none yet\)"):
+    with pytest.raises(DataError, match=r"no model is bundled for everyday \(there is none yet\)"):
         Solver.load()
     write_checkpoint(tmp_path / "arithmetic", checkpoint(solver))
     assert Solver.load(domain="arithmetic").domain.name == "arithmetic"
-    with pytest.raises(DataError, match=r"no model is bundled for mathqa \(there is arithmetic\)"):
+    with pytest.raises(DataError, match=r"no model is bundled for everyday \(there is arithmetic\)"):
         Solver.load()
     write_checkpoint(tmp_path / "zoo", checkpoint(solver))
-    monkeypatch.setattr("tpn2f.solver.DEFAULT_DOMAIN", "zoo")
+    monkeypatch.setattr("tpn2f.solver.DEFAULT_MODEL", "zoo")
     assert bundled_models() == ["zoo", "arithmetic"], "the default comes first"
     assert Solver.load().codec == solver.codec
 

@@ -2,7 +2,8 @@
 
 The confidence of a program is its probability to the power 1 / temperature. The temperature and the threshold are
 fitted on one half of dev and judged on the other; questions with the same words are in the same half. Right means
-strictly right: the program equals gold. Never to be fitted on test.
+strictly right, that the program equals gold, or where the caller says so, that its value is the answer. Never to be
+fitted on test.
 """
 
 from __future__ import annotations
@@ -190,8 +191,9 @@ def judge(
     limit: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
     splits: Splits | None = None,
+    by_answer: bool = False,
 ) -> tuple[list[Judged], list[Judged]]:
-    """A split solved and judged strictly, in two halves."""
+    """A split solved and judged, strictly or by the answer, in two halves."""
     roles = split_roles(solver.domain)
     if split in roles.tests:
         raise DataError(f"{split}: a test split judges the finished model; calibrate on {roles.select}")
@@ -202,7 +204,10 @@ def judge(
     halves: tuple[list[Judged], list[Judged]] = ([], [])
     for example, candidates in zip(examples, found):
         best = candidates[0]
-        halves[half(example.problem)].append(Judged(best.log_probability, best.program == example.program))
+        right = best.program == example.program
+        if by_answer:
+            right = best.program is not None and solver.domain.is_solved(best.program, example)
+        halves[half(example.problem)].append(Judged(best.log_probability, right))
     return halves
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
-from tpn2f.domain.loading import DEFAULT_DOMAIN, load_domain
+from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
@@ -28,6 +28,8 @@ from tpn2f.wording import clean
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Where the models that come with the package are."""
+DEFAULT_MODEL = "everyday"
+"""The bundled model that answers when nobody names one."""
 VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
@@ -293,14 +295,14 @@ def find_model(place: Path | str) -> Path:
 
 
 def bundled_models() -> list[str]:
-    """The names of the models that come with the package, that of the default domain first."""
+    """The names of the models that come with the package, the default one first."""
     names = (path.parent.name for path in PRETRAINED.glob(f"*/{MANIFEST}"))
-    return sorted(names, key=lambda name: (name != DEFAULT_DOMAIN, name))
+    return sorted(names, key=lambda name: (name != DEFAULT_MODEL, name))
 
 
 def bundled_model(domain: str | None = None) -> str:
-    """The bundled model of a domain, or of the default one."""
-    name = domain or DEFAULT_DOMAIN
+    """The bundled model of a domain, or the default one."""
+    name = domain or DEFAULT_MODEL
     if name not in bundled_models():
         there = ", ".join(bundled_models()) or "none yet"
         raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")

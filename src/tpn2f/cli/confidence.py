@@ -22,6 +22,9 @@ def calibrate(
     width: WidthOption = 1,
     goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is reported.")] = 0.95,
     limit: Annotated[int, typer.Option(min=0, help="How many examples to use; 0 for all.")] = 0,
+    by_answer: Annotated[
+        bool, typer.Option("--by-answer", help="A right answer counts as right, even if the program is another one.")
+    ] = False,
     dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
@@ -40,11 +43,24 @@ def calibrate(
         splits = Splits(solver.domain)
         split = split or split_roles(solver.domain).select
         halves = judge(
-            solver, split, width, limit, lambda done, total: update(f"solving {split}: {done:,} of {total:,}"), splits
+            solver,
+            split,
+            width,
+            limit,
+            lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+            splits,
+            by_answer,
         )
         found = find(*halves, goal)
     mode = "greedy" if width == 1 else f"beam {width}"
-    told = {"model": Path(model).name, "domain": solver.domain.name, "split": split, "mode": mode, **facts(found)}
+    told = {
+        "model": Path(model).name,
+        "domain": solver.domain.name,
+        "split": split,
+        "mode": mode,
+        "right": "by answer" if by_answer else "strictly",
+        **facts(found),
+    }
     text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
     if as_json:
         out.print(text, soft_wrap=True, markup=False)

@@ -27,26 +27,17 @@ Solve = Callable[[str], Solution]
 SolveWith = Callable[[str, Mapping[str, object]], Solution]
 """Solves a task and runs what it wrote on given inputs."""
 
-# (question, program): of the kinds that MathQA has, in words of our own. The programs are what a model should write.
+# (question, program): everyday questions in words of our own. The programs are what a model should write.
 WORD_PROBLEMS = (
+    ("A shirt costs $40 and is 25% off. What do I pay?", "divide(n1,const_100)|multiply(n0,#0)|subtract(n0,#1)"),
+    ("The bill is $60 and I want to tip 15 percent. How much is the tip?", "divide(n1,const_100)|multiply(n0,#0)"),
+    ("Ann is twice as old as Bob. Bob is 9. How old is Ann?", "multiply(n0,n1)"),
+    ("A train goes 180 miles in 3 hours. How fast is it?", "divide(n0,n1)"),
     (
-        "A train running at the speed of 54 km per hour crosses a pole in 10 seconds. What is the length of the train?",
-        "multiply(n0,const_1000)|divide(#0,const_3600)|multiply(n1,#1)",
+        "A book has 320 pages. I read 45 pages a day for 4 days. How many pages are left?",
+        "multiply(n1,n2)|subtract(n0,#0)",
     ),
-    (
-        "If 12 men can build a wall in 20 days, in how many days can 15 men build it?",
-        "multiply(n0,n1)|divide(#0,n2)",
-    ),
-    ("A car goes 240 km in 4 hours. What is its speed in km per hour?", "divide(n0,n1)"),
-    (
-        "A person crosses a 600 m long street in 5 minutes. What is his speed in km per hour?",
-        "divide(n0,const_1000)|multiply(n1,const_60)|divide(#1,const_3600)|divide(#0,#2)",
-    ),
-    (
-        "Pipe a fills a tank in 6 hours and pipe b fills it in 12 hours. How long do both together take to fill it?",
-        "divide(const_1,n0)|divide(const_1,n1)|add(#0,#1)|divide(const_1,#2)",
-    ),
-    ("The area of a triangle with base 12 cm and height 5 cm is", "triangle_area(n0,n1)"),
+    ("15% of 240", "divide(n0,const_100)|multiply(n1,#0)"),
 )
 # (text, program, inputs): the first is printed in the paper.
 LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
@@ -61,7 +52,7 @@ LISP_TASKS: tuple[tuple[str, str, dict[str, object]], ...] = (
         {"a": [3, 8, 12, 7, 20]},
     ),
 )
-WORDS, LISP = "mathqa", "algolisp"
+WORDS, LISP = "everyday", "algolisp"
 """The domains of these problems and tasks."""
 HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 

@@ -201,6 +201,13 @@ class ListsSkipped(Protocol):
 
 
 @runtime_checkable
+class NamesSources(Protocol):
+    """Models learn from data of others: the sources with their licences, for the card of a model."""
+
+    sources: Mapping[str, str]
+
+
+@runtime_checkable
 class HasDoubts(Protocol):
     """The makers of the data marked records as doubtful: the reason and the ids."""
 

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from tpn2f.config import write_config
+from tpn2f.config import Config, write_config
+from tpn2f.domain import NamesSources, load_domain
 from tpn2f.errors import CheckpointError
 from tpn2f.solver import PRETRAINED, read_setting
 
@@ -64,6 +65,16 @@ def write_bundle(
     return place
 
 
+def _sources(config: Config) -> list[tuple[str, str]]:
+    """What somebody else made and this model carries: data with licences, and word vectors."""
+    domain = load_domain(config.data.domain)
+    named = domain.sources.items() if isinstance(domain, NamesSources) else ()
+    vectors = config.training.word_vectors
+    own = vectors in ("random", "company")
+    rows = [("sources", "; ".join(f"{source}: {licence}" for source, licence in named))] if named else []
+    return [*rows, ("pre-trained", "nothing" if own else f"fixed word vectors of {Path(vectors).name}")]
+
+
 def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:
     """The model card, in Markdown: what it is, how it was made, what it is worth, what not to expect of it."""
     config, codec = read_setting(checkpoint, name)
@@ -76,7 +87,8 @@ def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]
             "vocabulary",
             f"{len(codec.words):,} words, {len(codec.relations)} relations, {len(codec.arguments)} arguments",
         ),
-        ("learned from", f"{config.data.domain} {config.data.train}, chosen on {config.data.dev}, nothing pre-trained"),
+        ("learned from", f"{config.data.domain} {config.data.train}, chosen on {config.data.dev}"),
+        *_sources(config),
         ("data sha256", str(checkpoint.state.get("data_sha256", "unknown"))),
         ("seed", str(config.training.seed)),
         ("epoch of these weights", f"{standing.get('epoch', 0)} of {config.training.epochs}"),
