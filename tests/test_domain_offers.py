@@ -27,7 +27,7 @@ from tpn2f.domain import (
     HasTyping,
     JudgesTypes,
     ListsSkipped,
-    NamesSources,
+    NamesLicences,
     ReadsWithInputs,
     grades_of,
     inputs_of,
@@ -42,7 +42,7 @@ from tpn2f.functions import FunctionDomain
 SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesSources}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 

@@ -26,7 +26,7 @@ from tpn2f.domain.offers import HasTests as HasTests
 from tpn2f.domain.offers import HasTyping as HasTyping
 from tpn2f.domain.offers import JudgesTypes as JudgesTypes
 from tpn2f.domain.offers import ListsSkipped as ListsSkipped
-from tpn2f.domain.offers import NamesSources as NamesSources
+from tpn2f.domain.offers import NamesLicences as NamesLicences
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
 from tpn2f.domain.offers import Typing as Typing

@@ -201,10 +201,10 @@ class ListsSkipped(Protocol):
 
 
 @runtime_checkable
-class NamesSources(Protocol):
+class NamesLicences(Protocol):
     """Models learn from data of others: the sources with their licences, for the card of a model."""
 
-    sources: Mapping[str, str]
+    licences: Mapping[str, str]
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ import torch
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
-from tpn2f.domain import NamesSources, load_domain
+from tpn2f.domain import NamesLicences, load_domain
 from tpn2f.errors import CheckpointError
 from tpn2f.solver import PRETRAINED, read_setting
 
@@ -68,7 +68,7 @@ def write_bundle(
 def _sources(config: Config) -> list[tuple[str, str]]:
     """What somebody else made and this model carries: data with licences, and word vectors."""
     domain = load_domain(config.data.domain)
-    named = domain.sources.items() if isinstance(domain, NamesSources) else ()
+    named = domain.licences.items() if isinstance(domain, NamesLicences) else ()
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
     rows = [("sources", "; ".join(f"{source}: {licence}" for source, licence in named))] if named else []

@@ -61,7 +61,7 @@ class Everyday:
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
     option_margin = MathQA.option_margin
-    sources: Mapping[str, str] = {
+    licences: Mapping[str, str] = {
         "GSM8K train and its sub-questions (OpenAI)": "MIT",
         "Aggregate (CogComp)": "MIT",
         "MathQA train, records whose program gives its own option": "Apache-2.0",
