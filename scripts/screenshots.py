@@ -22,9 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
-QUESTION = (
-    "A train running at the speed of 54 km per hour crosses a pole in 10 seconds. What is the length of the train?"
-)
+QUESTION = "A shirt costs $40 and is 25% off. What do I pay?"
 SIZES = {"": (1100, 1030), "-phone": (390, 844)}
 SITE_SIZES = {"": (1400, 900), "-phone": (390, 844)}
 COLOURS = 128

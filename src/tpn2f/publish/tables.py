@@ -113,7 +113,12 @@ def _confidence(folder: Path) -> str:
     for path in sorted(folder.glob("confidence-*.json")):
         facts = load_result(folder, path.name)
         name = f"{facts['model']} ({facts['mode']})"
-        rows.append([f"{name}: questions, right {facts.get('right', 'strictly')}", f"{facts['reported']:,}, {100 * facts['accuracy']:.2f} %"])
+        rows.append(
+            [
+                f"{name}: questions, right {facts.get('right', 'strictly')}",
+                f"{facts['reported']:,}, {100 * facts['accuracy']:.2f} %",
+            ]
+        )
         errors = " / ".join(f"{100 * facts[f'error_{when}']:.2f} %" for when in ("before", "after"))
         rows.append([f"{name}: calibration error before / after temperature {facts['temperature']:.3f}", errors])
         for kind, words in (("plain", "threshold as found"), ("safe", "threshold with a margin for chance")):
