@@ -82,9 +82,7 @@ def test_stopping_anywhere_and_going_on_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_it_goes_on_bit_for_bit(times, tmp_path):
-    config = replace(
-        CONFIG, training=replace(TRAINING, epochs=max(2, times), evaluate_examples=20, checkpoint_seconds=0.2)
-    )
+    config = replace(CONFIG, training=replace(TRAINING, epochs=4 * times, evaluate_examples=20, checkpoint_seconds=0.2))
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
     command = [sys.executable, "-m", "tpn2f", "train", str(path)]
