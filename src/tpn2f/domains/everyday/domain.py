@@ -38,7 +38,7 @@ GRADES = {
     "X": "no program that gives the answer is known",
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 20_000, "dev": 1_000, "test": 1_000}
+GENERATED_COUNT: Mapping[str, int] = {"train": 40_000, "dev": 1_000, "test": 2_000}
 SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
@@ -222,12 +222,12 @@ class Everyday:
         return "the program gives another number than the answer"
 
     def subsets(self, example: Example) -> tuple[str, ...]:
-        """By the number of steps, and for generated examples by what was not in training: a phrasing, or a kind."""
+        """By the number of steps, and for generated examples by what was not in training: a phrasing, a kind, a story."""
         if example.program == UNKNOWN:
             return ("no program",)
         count = len(example.program)
         size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
-        for part in ("phrasing", "kind"):
+        for part in ("phrasing", "kind", "story"):
             if f":{part}:" in example.id and not example.id.startswith("generated:"):
                 return size, f"unseen {part}"
         return (size,)
