@@ -222,7 +222,7 @@ class Everyday:
         return "the program gives another number than the answer"
 
     def subsets(self, example: Example) -> tuple[str, ...]:
-        """By the number of steps, and for generated examples by what was not in training: a phrasing, a kind, a story."""
+        """By the number of steps; generated examples also by what is new: a phrasing, a kind, a story."""
         if example.program == UNKNOWN:
             return ("no program",)
         count = len(example.program)

@@ -97,7 +97,7 @@ def _kinds(lines: list[tuple[int, str]], theme: str) -> list[ProblemKind]:
 def _finish(block: _Block, theme: str) -> list[ProblemKind]:
     texts = [f"{block.story} {question}".strip() for question, _, _ in block.questions]
     things = list(dict.fromkeys(_THING.findall(" ".join(texts))))
-    slots = {name: "female" for name in SHE} | {name: "male" for name in HE}
+    slots = dict.fromkeys(SHE, "female") | dict.fromkeys(HE, "male")
     slots |= {f"T{place}": "thing" for place in range(len(things))}
     sources, behind = compile_numbers(block.numbers, block.where)
     where = compile_conditions(block.conditions, list(sources), block.where)
