@@ -21,6 +21,7 @@ from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIO
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
+from tpn2f.domains.everyday.sense import makes_sense
 from tpn2f.domains.everyday.sources import TRAINING, source
 from tpn2f.domains.mathqa.domain import MathQA
 from tpn2f.domains.mathqa.options import Options
@@ -183,6 +184,10 @@ class Everyday:
 
     def execute(self, program: Program, problem: Problem) -> float:
         return language.execute(program, problem)
+
+    def makes_sense(self, value: object, problem: Problem) -> bool:
+        """Whether a value can be the answer: above zero, and whole where things are counted."""
+        return makes_sense(value, problem)
 
     def describe(self, step: RelationalTuple) -> str:
         return f"round {describe(step).split(' of ', 1)[1]} up" if step.relation == "ceil" else describe(step)
