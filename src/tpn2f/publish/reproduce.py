@@ -45,8 +45,8 @@ TABLES = {
     "mathqa": Table(
         {
             "mathqa": (GREEDY, Mode(5), Mode(5, options=True)),
-            "mathqa-grounded": (GREEDY, Mode(5), Mode(5, options=True)),
             "mathqa-24": (GREEDY, Mode(5)),
+            "mathqa-grounded": (GREEDY, Mode(5), Mode(5, options=True)),
             "mathqa-lstm2tp": (GREEDY, Mode(5)),
             "mathqa-tp2lstm": (GREEDY, Mode(5)),
             "mathqa-lstm2lstm": (GREEDY, Mode(5)),
