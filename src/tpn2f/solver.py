@@ -12,6 +12,7 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
+from tpn2f.contextual import load_reader
 from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
@@ -65,6 +66,10 @@ class Solver:
         cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
     ) -> Solver:
         config, codec = read_setting(checkpoint, where)
+        wanted = checkpoint.state.get("reader", {})
+        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where)
+        if reader is not None:
+            codec = replace(codec, reader=reader.load())
         model = make_model(config, codec)
         load_weights(model, checkpoint.tensors.get("model", {}), where)
         temperature = checkpoint.state.get("temperature")
@@ -317,7 +322,13 @@ def make_model(config: Config, codec: Codec) -> Model:
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
     """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
+    state: dict[str, object] = {
+        "config": asdict(config),
+        "n_positions": codec.n_positions,
+        "longest": codec.longest,
+    }
+    if codec.reader is not None:
+        state["reader"] = dict(codec.reader.identity())
     texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
     return state, texts
 
