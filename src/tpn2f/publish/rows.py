@@ -79,6 +79,8 @@ SHORT = {
         "mathqa (greedy)",
         "mathqa (beam 5)",
         "mathqa (beam 5, options shown)",
+        "mathqa-grounded (greedy)",
+        "mathqa-grounded (beam 5)",
         "retrieval",
         "gold",
     ),
