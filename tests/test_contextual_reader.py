@@ -95,7 +95,7 @@ def test_another_tokenizer_is_noticed(folder, tmp_path):
     with pytest.raises(ConfigError, match=r"another reader: the tokenizer of .* is \w{12}, expected \w{12}$"):
         load_reader(str(place), WIDTH, expected)
     larger = make_bert(tmp_path / "larger", pieces=[*PIECES, "more", "pieces"])
-    with pytest.raises(ConfigError, match="pieces, but the encoder only .* do not belong together"):
+    with pytest.raises(ConfigError, match=r"pieces, but the encoder only .* do not belong together"):
         PretrainedReader(str(larger)).load()
 
 

@@ -1,8 +1,8 @@
 """Vectors of texts on disk, so that a frozen encoder reads every training text once.
 
 A shard is a pair of files: NAME.f16 holds the rows of some texts one after the other, NAME.json which texts, and the
-sum of the first. The second is written last, so a shard is whole or absent. Vectors are kept with 16 bits. A shard that is
-damaged is noticed when the store is opened, dropped with a note, and its texts are read again.
+sum of the first. The second is written last, so a shard is whole or absent. Vectors are kept with 16 bits. A shard that
+is damaged is noticed when the store is opened, dropped with a note, and its texts are read again.
 """
 
 from __future__ import annotations
