@@ -356,6 +356,5 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
             raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
         vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
     config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )
+    words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
+    return config, Codec(words, relations, arguments, checkpoint.state["n_positions"], checkpoint.state["longest"])
