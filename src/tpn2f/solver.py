@@ -12,6 +12,7 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
+from tpn2f.contextual import load_reader
 from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import HasOptions, HasSteps, JudgesAnswers, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
@@ -66,6 +67,10 @@ class Solver:
         cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
     ) -> Solver:
         config, codec = read_setting(checkpoint, where)
+        wanted = checkpoint.state.get("reader", {})
+        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where)
+        if reader is not None:
+            codec = replace(codec, reader=reader.load())
         model = make_model(config, codec)
         load_weights(model, checkpoint.tensors.get("model", {}), where)
         temperature = checkpoint.state.get("temperature")
@@ -329,7 +334,13 @@ def make_model(config: Config, codec: Codec) -> Model:
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
     """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
+    state: dict[str, object] = {
+        "config": asdict(config),
+        "n_positions": codec.n_positions,
+        "longest": codec.longest,
+    }
+    if codec.reader is not None:
+        state["reader"] = dict(codec.reader.identity())
     texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
     return state, texts
 
@@ -345,6 +356,5 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
             raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
         vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
     config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )
+    words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
+    return config, Codec(words, relations, arguments, checkpoint.state["n_positions"], checkpoint.state["longest"])
