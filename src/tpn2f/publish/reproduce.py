@@ -60,7 +60,7 @@ TABLES = {
             "`published` is the authors' execution scorer written anew; it gives an empty answer 20 %.",
             "`value` and `nearest_option` are scorers of ours.",
             "Numbers in the text are n0, n1, ... for all rows; the published code keeps the numerals.",
-            "`mathqa` and `mathqa-grounded` had 50 epochs, the rows of the ablation 24; `mathqa-24` is TP-N2F among these.",
+            "`mathqa` and `mathqa-grounded` had 50 epochs, the rows of the ablation 24: `mathqa-24` is TP-N2F there.",
             "Every row keeps the weights that were best on dev; the paper names no selection.",
         ),
     ),
