@@ -18,11 +18,13 @@ from torch import Tensor
 from tpn2f.contextual.text import WordReader
 from tpn2f.domain import Example, Problem
 from tpn2f.errors import DataError, ProgramSyntaxError
-from tpn2f.program import Program, RelationalTuple, reference
+from tpn2f.program import Program, RelationalTuple, Tree, reference
 from tpn2f.vocabulary import END, NONE, PAD, SPECIALS, Vocabulary
 
 MARKS = frozenset(".,?")
 """Signs that people write or leave out without a change of meaning."""
+CLOSED = ")"
+"""Stands for the end of a call while a tree is encoded; no word of a program is like it."""
 
 
 class Batch(NamedTuple):
@@ -71,6 +73,8 @@ class Codec:
     """The most tuples of a training program."""
     reader: WordReader | None = field(default=None, compare=False)
     """Gives words vectors that depend on the text, for models with `d_contextual`; no part of the vocabularies."""
+    trees: bool = field(default=False, compare=False)
+    """Whether search writes programs as trees, for models that do; no part of the vocabularies either."""
 
     @classmethod
     def build(cls, examples: Iterable[Example], word_at_least: int = 1, more_words: Iterable[str] = ()) -> Codec:
@@ -106,6 +110,11 @@ class Codec:
         """For every word the id of the argument that is the same token, such as n0; PAD for a word that is none."""
         names = {token: self.arguments.id(token) for token in self.arguments}
         return [PAD] * len(SPECIALS) + [names.get(token, PAD) for token in self.words]
+
+    def tuple_of_argument(self) -> list[int]:
+        """For every argument the number of the tuple that it refers to, -1 for a word."""
+        targets = [reference(token) for token in self.arguments]
+        return [-1] * len(SPECIALS) + [-1 if target is None else target for target in targets]
 
     def encode_words(self, problem: Problem) -> list[int]:
         """Word ids. An empty text is one unknown word, so that every problem has a length."""
@@ -185,11 +194,58 @@ class Codec:
             places.append(place)
         return (heard, places) if heard else (words, list(range(len(words))))
 
+    def encode_tree(self, program: Program) -> list[int]:
+        """The joint symbols of a program's tree, as a model of trees writes them: a call, then its arguments, then NONE
+        if there are fewer of them than positions; END behind the whole. An empty program is END alone."""
+        symbols: list[int] = []
+        pending: list[Tree] = [program.to_tree()] if len(program) else []
+        while pending:
+            node = pending.pop()
+            if isinstance(node, str):
+                symbols.append(self.argument_symbol(self.arguments.id(node) if node != CLOSED else NONE))
+                continue
+            symbols.append(self.relations.id(str(node[0])))
+            if len(node) - 1 < self.n_positions:
+                pending.append(CLOSED)
+            pending.extend(reversed(node[1:]))
+        return [*symbols, END]
+
+    def _decode_tree(self, symbols: Sequence[int]) -> Program | None:
+        """The program of a tree; None when the symbols spell none."""
+        if list(symbols) == [END]:
+            return Program()
+        calls: list[list] = [[]]  # those that are open, behind a list for the root
+        for symbol in symbols:
+            if symbol == END:
+                break
+            argument = symbol - len(self.relations)
+            if len(calls) == 1 and (calls[0] or argument >= 0):
+                return None
+            if argument == NONE:
+                calls[-2].append(tuple(calls.pop()))
+            elif symbol < len(SPECIALS) or 0 <= argument < len(SPECIALS):
+                return None
+            elif argument >= 0:
+                calls[-1].append(self.arguments[argument])
+            else:
+                calls.append([self.relations[symbol]])
+            while len(calls) > 1 and len(calls[-1]) > self.n_positions:
+                calls[-2].append(tuple(calls.pop()))
+        if len(calls) > 1 or not calls[0]:
+            return None
+        try:
+            return Program.from_tree(calls[0][0])
+        except ProgramSyntaxError:
+            return None
+
     def decode_symbols(self, symbols: Sequence[int]) -> Program | None:
         """The program that joint symbols spell: a relation begins a tuple, arguments follow, NONE is left out.
 
         None when they spell no program: an argument before any relation, or a special that is neither NONE nor END.
+        With `trees` they are read as `encode_tree` writes them.
         """
+        if self.trees:
+            return self._decode_tree(symbols)
         tuples: list[tuple[str, list[str]]] = []
         for symbol in symbols:
             if symbol == END:

@@ -43,6 +43,8 @@ class Solver:
     """A model with its vocabularies and its domain."""
 
     def __init__(self, domain: Domain, codec: Codec, model: Model, temperature: float | None = None) -> None:
+        if model.config.writes_trees:
+            codec = replace(codec, trees=True)
         self.domain, self.codec, self.model = domain, codec, model
         self.temperature = temperature
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
@@ -329,7 +331,7 @@ def bundled_model(domain: str | None = None) -> str:
 def make_model(config: Config, codec: Codec) -> Model:
     """A fresh model of the right sizes."""
     sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return build_model(config.model, *sizes, codec.argument_of_word())
+    return build_model(config.model, *sizes, codec.argument_of_word(), codec.tuple_of_argument())
 
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:

@@ -23,6 +23,7 @@ from tpn2f.domain.offers import HasRelationClasses as HasRelationClasses
 from tpn2f.domain.offers import HasRoles as HasRoles
 from tpn2f.domain.offers import HasSteps as HasSteps
 from tpn2f.domain.offers import HasTests as HasTests
+from tpn2f.domain.offers import HasTreeTyping as HasTreeTyping
 from tpn2f.domain.offers import HasTyping as HasTyping
 from tpn2f.domain.offers import JudgesAnswers as JudgesAnswers
 from tpn2f.domain.offers import JudgesTypes as JudgesTypes
@@ -30,6 +31,7 @@ from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import NamesLicences as NamesLicences
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
+from tpn2f.domain.offers import TreeTyping as TreeTyping
 from tpn2f.domain.offers import Typing as Typing
 from tpn2f.domain.offers import grades_of as grades_of
 from tpn2f.domain.offers import inputs_of as inputs_of

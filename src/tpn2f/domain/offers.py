@@ -187,6 +187,38 @@ class HasTyping(Protocol):
 
 
 @runtime_checkable
+class TreeTyping(Protocol):
+    """The type system of a language for programs that are written from the root down, for one vocabulary.
+
+    A half-written program, whose form only it knows, is a tree whose last places are still open: parents are written
+    first, then their arguments from left to right. A word may be a call or an argument, which `call` says.
+    """
+
+    def start(self, problem: Problem, names: Mapping[str, str], longest: int) -> Any:
+        """The empty program of a problem that offers these names, by type; it may get at most `longest` calls."""
+        ...
+
+    def arity(self, partial: Any, relation: str) -> int:
+        """How many arguments a call has at the next place."""
+        ...
+
+    def allows(self, partial: Any, word: str, call: bool, ahead: bool = True) -> bool:
+        """Whether a word may stand at the next place. Without looking `ahead` it may lead into a dead end."""
+        ...
+
+    def feed(self, partial: Any, word: str, call: bool) -> Any:
+        """The program after a word; None if the word does not fit."""
+        ...
+
+
+@runtime_checkable
+class HasTreeTyping(Protocol):
+    """Masks of programs that are written from the root down need more than signatures."""
+
+    def tree_typing(self, relations: Collection[str], arguments: Collection[str], longest: int) -> TreeTyping: ...
+
+
+@runtime_checkable
 class JudgesTypes(Protocol):
     """Well-typed programs can be distinguished from others, and scoring counts them."""
 

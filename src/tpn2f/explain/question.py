@@ -115,9 +115,12 @@ def choices(scores: Float[Tensor, "1 directions words n"] | None) -> tuple[tuple
 def _attention(solver: Solver, encoding: Any, program: Program) -> tuple[tuple[float, ...], ...]:
     """What the decoder attends to while it writes each tuple.
 
-    A flat decoder attends once per symbol: a tuple's row is the mean over its symbols.
+    A flat decoder attends once per symbol: a tuple's row is the mean over its symbols. What a decoder of trees attends
+    to has no tuples, so nothing is shown.
     """
     codec, model = solver.codec, solver.model
+    if codec.trees:
+        return ()
     state = model.start(encoding)
     rows = []
     for ids in codec.encode_program(program)[: len(program)]:

@@ -1,4 +1,4 @@
-"""The paper's comparisons: a plain LSTM for either side (LSTM2TP, TP2LSTM, and both: SEQ2PROG).
+"""The paper's comparisons: a plain LSTM for either side (LSTM2TP, TP2LSTM, and both: SEQ2PROG), and Seq2Tree's GRU.
 
 The flat decoder emits one symbol per step from one vocabulary of relations and arguments, without padding arguments. It
 shares the attentional recurrence with the tuple decoder, so that they differ in what they do with the state.
@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tpn2f.kernels import load_kernels
 from tpn2f.kernels.reference import within
@@ -29,7 +30,13 @@ class LSTMEncoder(nn.Module):
     def __init__(self, config: ModelConfig, n_words: int) -> None:
         super().__init__()
         self.embedding = WordEmbedding(config, n_words)
-        self.lstm = nn.LSTM(config.d_word, config.d_hidden, batch_first=True, bidirectional=config.bidirectional)
+        self.lstm = nn.LSTM(
+            config.d_word,
+            config.d_hidden,
+            config.encoder_layers,
+            batch_first=True,
+            bidirectional=config.bidirectional,
+        )
         with torch.no_grad():
             for name, bias in self.lstm.named_parameters():
                 if name.startswith("bias_ih"):
@@ -45,11 +52,12 @@ class LSTMEncoder(nn.Module):
         contextual: Float[Tensor, "batch words d_contextual"] | None = None,
     ) -> Encoding:
         embedded, index = self.embedding.read(words, word_counts, contextual)
-        ways = [self._read(embedded, index, word_counts)]
-        if self.lstm.bidirectional:
-            mirror = mirrored(word_counts, words.shape[1])
-            backward = self._read(embedded, index.gather(1, mirror), word_counts, "_reverse")
-            ways.append(reorder(backward, mirror))
+        ways = self._read_both(embedded, index, word_counts, 0)
+        for layer in range(1, self.lstm.num_layers):
+            # Above the first layer every place has a vector of its own.
+            below = torch.cat(ways, dim=2).flatten(0, 1)
+            places = torch.arange(len(below), device=below.device).view_as(words)
+            ways = self._read_both(below, places, word_counts, layer)
         rows = torch.arange(len(words), device=words.device)
         # Read from right to left, the last word is the first.
         last = [states[rows, end] for states, end in zip(ways, (word_counts - 1, torch.zeros_like(word_counts)))]
@@ -58,11 +66,54 @@ class LSTMEncoder(nn.Module):
         fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
         return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
 
-    def _read(self, embedded: Tensor, index: Tensor, counts: Tensor, way: str = "") -> Tensor:
+    def _read_both(self, embedded: Tensor, index: Tensor, counts: Tensor, layer: int) -> list[Tensor]:
+        """The states of a layer, from left to right and, if it reads in both directions, from right to left."""
+        ways = [self._read(embedded, index, counts, f"l{layer}")]
+        if self.lstm.bidirectional:
+            mirror = mirrored(counts, index.shape[1])
+            backward = self._read(embedded, index.gather(1, mirror), counts, f"l{layer}_reverse")
+            ways.append(reorder(backward, mirror))
+        return ways
+
+    def _read(self, embedded: Tensor, index: Tensor, counts: Tensor, which: str) -> Tensor:
         parameters = dict(self.lstm.named_parameters())
-        bias = parameters[f"bias_ih_l0{way}"] + parameters[f"bias_hh_l0{way}"]
-        given = F.linear(embedded, _gates(parameters[f"weight_ih_l0{way}"]), _gates(bias))
-        return load_kernels(self.kernel).lstm_scan(given, index, counts, _gates(parameters[f"weight_hh_l0{way}"]))
+        bias = parameters[f"bias_ih_{which}"] + parameters[f"bias_hh_{which}"]
+        given = F.linear(embedded, _gates(parameters[f"weight_ih_{which}"]), _gates(bias))
+        return load_kernels(self.kernel).lstm_scan(given, index, counts, _gates(parameters[f"weight_hh_{which}"]))
+
+
+class GRUEncoder(nn.Module):
+    """Word ids to an Encoding whose context is the states of torch's GRU: the encoder of Seq2Tree."""
+
+    def __init__(self, config: ModelConfig, n_words: int) -> None:
+        super().__init__()
+        self.embedding = WordEmbedding(config, n_words)
+        self.gru = nn.GRU(
+            config.d_word,
+            config.d_hidden,
+            config.encoder_layers,
+            batch_first=True,
+            bidirectional=config.bidirectional,
+        )
+        self.dropout_context = config.dropout_context
+        self.summary, self.normalised = config.summary, config.normalised
+
+    def forward(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
+    ) -> Encoding:
+        embedded, index = self.embedding.read(words, word_counts, contextual)
+        # Packing leaves padding unread.
+        given = pack_padded_sequence(embedded[index], word_counts.cpu(), batch_first=True, enforce_sorted=False)
+        scanned, last = self.gru(given)
+        states, _ = pad_packed_sequence(scanned, batch_first=True, total_length=words.shape[1])
+        states = F.dropout(states, self.dropout_context, self.training)
+        ends = last[-2:] if self.gru.bidirectional else last[-1:]
+        summary = states.sum(1) if self.summary == "sum" else torch.cat(list(ends), dim=1)
+        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
+        return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
 
 
 def _gates(weights: Tensor) -> Tensor:
@@ -233,4 +284,4 @@ def flatten(
     return symbols.gather(1, order)[:, : int(counts.max())], counts
 
 
-__all__ = ["END", "FlatDecoder", "FlatState", "LSTMEncoder", "flatten"]
+__all__ = ["END", "FlatDecoder", "FlatState", "GRUEncoder", "LSTMEncoder", "flatten"]

@@ -26,8 +26,10 @@ class ModelConfig:
     """What a model is made of. `docs/equations.md` gives the reason for every default that the paper leaves open."""
 
     # The family: TP-N2F, and with one or both sides replaced the paper's ablations.
-    encoder: Literal["tpr", "lstm"] = "tpr"
-    decoder: Literal["tpr", "lstm"] = "tpr"
+    encoder: Literal["tpr", "lstm", "gru"] = "tpr"
+    decoder: Literal["tpr", "lstm", "tree", "saps"] = "tpr"
+    """`tree` and `saps` write the program as a tree: the decoders of Seq2Tree and SAPS, re-implemented; `gru` is the
+    encoder of Seq2Tree."""
     variant: str = ""
     """Your own model: an entry point of the group `tpn2f.models`, or `file.py:Name`. Empty for the family."""
 
@@ -60,6 +62,8 @@ class ModelConfig:
 
     # Sides that are plain LSTMs. The paper's baselines have 100.
     d_hidden: Size = 100
+    encoder_layers: Size = 1
+    """How many LSTMs or GRUs read one above the other, the first the words, each other the states below it."""
 
     # Beyond the paper.
     grounded: bool = False
@@ -115,6 +119,16 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.writes_trees and self.knows_names:
+            raise ValueError(
+                f"a {self.decoder} decoder can have neither grounded arguments nor guided attention; "
+                f"got grounded {self.grounded}, attention_guide {self.attention_guide}"
+            )
+
+    @property
+    def writes_trees(self) -> bool:
+        """Whether programs are written from the root down, not tuple by tuple."""
+        return self.decoder in ("tree", "saps")
 
     @property
     def knows_names(self) -> bool:
@@ -152,3 +166,11 @@ systems: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
     }
 )
 """The paper's systems as overrides of a ModelConfig: `replace(config, **systems["lstm2tp"])`."""
+
+tree_systems: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
+    {
+        "seq2tree": {"encoder": "gru", "decoder": "tree", "summary": "last"},
+        "saps": {"encoder": "lstm", "decoder": "saps", "summary": "last", "bidirectional": True, "encoder_layers": 2},
+    }
+)
+"""The systems of others beside which the paper's Table 2 stands, re-implemented: overrides like those of `systems`."""

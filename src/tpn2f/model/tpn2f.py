@@ -16,12 +16,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tpn2f.model.baselines import FlatDecoder, FlatState, LSTMEncoder
+from tpn2f.model.baselines import FlatDecoder, FlatState, GRUEncoder, LSTMEncoder
 from tpn2f.model.config import PAD, ModelConfig
 from tpn2f.model.decoder import TupleDecoder, TupleLogits, TupleState
 from tpn2f.model.encoder import Encoding, TPREncoder
+from tpn2f.model.trees import SAPSDecoder, Seq2TreeDecoder, TreeDecoder, TreeState
 
-State: TypeAlias = TupleState | FlatState
+State: TypeAlias = TupleState | FlatState | TreeState
 """Where decoding stands. Has `slot`, `attention` and `select`."""
 
 
@@ -45,15 +46,20 @@ class Model(nn.Module):
         n_arguments: int,
         n_positions: int,
         argument_of_word: Sequence[int] = (),
+        tuple_of_argument: Sequence[int] = (),
     ) -> None:
         super().__init__()
         self.config = config
         self.n_words, self.n_relations = n_words, n_relations
         self.n_arguments, self.n_positions = n_arguments, n_positions
-        self.encoder: TPREncoder | LSTMEncoder
-        self.decoder: TupleDecoder | FlatDecoder
-        self.encoder = TPREncoder(config, n_words) if config.encoder == "tpr" else LSTMEncoder(config, n_words)
-        if config.decoder == "tpr":
+        self.encoder: TPREncoder | LSTMEncoder | GRUEncoder
+        self.decoder: TupleDecoder | FlatDecoder | TreeDecoder
+        encoders = {"tpr": TPREncoder, "lstm": LSTMEncoder, "gru": GRUEncoder}
+        self.encoder = encoders[config.encoder](config, n_words)
+        if config.writes_trees:
+            kind = Seq2TreeDecoder if config.decoder == "tree" else SAPSDecoder
+            self.decoder = kind(config, n_relations, n_arguments, n_positions, tuple_of_argument=tuple_of_argument)
+        elif config.decoder == "tpr":
             self.decoder = TupleDecoder(config, n_relations, n_arguments, n_positions)
         else:
             self.decoder = FlatDecoder(config, n_relations, n_arguments)

@@ -19,6 +19,7 @@ from pathlib import Path
 from tpn2f.domain import ANY, Example, Problem, Roles, Signature, cache_folder, data_folder
 from tpn2f.domains.algolisp.reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp.decoding.masks import LispTyping
+from tpn2f.domains.lisp.decoding.trees import LispTreeTyping
 from tpn2f.domains.lisp.language import Compiled, compile_tree
 from tpn2f.domains.lisp.machine import BUILTINS, CONSTANTS
 from tpn2f.domains.lisp.types import coarse, function_type, infer, parse_type, value_type
@@ -174,6 +175,10 @@ class AlgoLisp:
     ) -> LispTyping:
         """The masks of the language's types, for programs over these words."""
         return LispTyping(relations, arguments, n_positions, longest, _types)
+
+    def tree_typing(self, relations: Collection[str], arguments: Collection[str], longest: int) -> LispTreeTyping:
+        """The same for programs that are written from the root down."""
+        return LispTreeTyping(relations, arguments, longest, _types)
 
     def is_well_typed(self, program: Program, problem: Problem) -> bool:
         """Whether it is one tree, of known names and functions, whose parts fit and give what the task returns."""

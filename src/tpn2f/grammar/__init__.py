@@ -1,7 +1,8 @@
 """Masks: which symbols may come next, for many half-written programs at once. Holds no model.
 
 `Grammar` makes them from the signatures of a domain's relations, `TypedGrammar` from the type system that a domain
-brings along; search treats them alike. Both allow every well-formed program and nothing else.
+brings along; search treats them alike. Both allow every well-formed program and nothing else. `trees` has the masks of
+programs that are written from the root down.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import ANY, Choices, Domain, HasTyping, Problem, Signature
+from tpn2f.grammar.trees import TreeMasks
 from tpn2f.program import reference
 from tpn2f.vocabulary import END, NONE, SPECIALS
 
@@ -67,7 +69,12 @@ class Masks(Protocol):
 def make_grammar(
     domain: Domain, codec: Codec, slots_filled: bool, longest: int | None = None, typed: bool = True
 ) -> Masks:
-    """The masks of a domain: by its type system if it has one and `typed`, else by the signatures of its relations."""
+    """The masks of a domain: by its type system if it has one and `typed`, else by the signatures of its relations.
+
+    A codec of trees has masks of trees, for which `slots_filled` does not matter.
+    """
+    if codec.trees:
+        return TreeMasks(domain, codec, LEAST, longest, typed)
     if typed and isinstance(domain, HasTyping):
         return TypedGrammar(domain, codec, slots_filled, longest)
     return Grammar(domain.relations, domain.constants, codec, slots_filled, longest)
