@@ -210,6 +210,10 @@ class TreeTyping(Protocol):
         """The program after a word; None if the word does not fit."""
         ...
 
+    def needs(self, partial: Any) -> int:
+        """About how many calls more it takes to fill all places that are open."""
+        ...
+
 
 @runtime_checkable
 class HasTreeTyping(Protocol):

@@ -6,7 +6,6 @@ fits at a place is said by the domain's type system for trees, or here by the si
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +19,8 @@ from tpn2f.domain import ANY, Domain, HasTreeTyping, Problem, Signature, TreeTyp
 from tpn2f.program import reference
 from tpn2f.vocabulary import END, NONE, SPECIALS
 
+FEW_CALLS = 8
+"""How many calls, and how many levels, a tree that came to a dead end may lack where it is taken up again."""
 NEVER = 10**6
 """More calls than any program has: what a place costs for which there is nothing."""
 
@@ -69,6 +70,9 @@ class SignatureTreeTyping:
         if given is None or not fits(expected, given) or sum(partial.costs[one] for one in places) > left:
             return None
         return partial._replace(expected=places, calls_left=left)
+
+    def needs(self, partial: SignaturePartial) -> int:
+        return sum(partial.costs[one] for one in partial.expected)
 
 
 def fits(expected: str, given: str) -> bool:
@@ -216,17 +220,16 @@ class TreeMasks:
     def hopeful(self, problem: Problem, symbols: Sequence[int]) -> int:
         """How many symbols of a tree that came to nothing may stay."""
         progress = self.start([{}], [problem])
-        before: list[tuple[int, Any, bool, int]] = []  # where the type system had a say, and in what
+        hopeful = 0
         for place, symbol in enumerate(symbols):
-            partial, missing = progress.partials[0], progress.missing[0]
-            if partial is None or not missing:
-                break
-            if missing[-1][0]:
-                before.append((place, partial, len(missing) == 1, symbol))
             progress = self.feed(progress, torch.tensor([symbol]))
-        # What comes after a symbol that leads nowhere leads nowhere, too.
-        good = bisect_left(before, True, key=lambda one: not self._allows(*one[1:], ahead=True))
-        return before[good][0] if good < len(before) else len(symbols)
+            partial = progress.partials[0]
+            if partial is None:
+                break
+            # A tree with many open places is a long way from its end.
+            if self._typing.needs(partial) <= FEW_CALLS and len(progress.missing[0]) <= FEW_CALLS:
+                hopeful = place + 1
+        return hopeful
 
 
 def _closed(levels: list[tuple[int, bool]]) -> Levels:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from tpn2f.domain import Problem
 from tpn2f.domains.lisp.check import FORMS, FUNCTIONS, LAMBDAS, constant
@@ -33,18 +35,23 @@ LEVELS = 3
 """How deep the trees are that looking ahead tries at an open place."""
 NEVER = 10**6
 """More calls than any program has: what a place costs for which no such tree is found."""
+MOST_ARGUMENTS = 4
+"""The most arguments of a function, and levels of an array, that are expected at a place."""
+MOST_COSTS = 200_000
+"""How many costs are kept before all are dropped."""
 Locals = Mapping[str, Type]
 """What a lambda binds around a place."""
 _NODE = ("?",)
 """Stands for a call in errors that nobody reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """A place where something is to be written."""
 
     type: Type
-    locals: Locals = field(default_factory=dict)
+    locals: Locals = MappingProxyType({})
+    cost: int = 0
+    """How many calls a small tree has that fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +60,10 @@ class LispPartial:
 
     names: Mapping[str, str]
     """The arguments of the program, with their types."""
-    result: str
+    kinds: tuple[str, ...]
+    """The types alone, of those that the vocabulary has."""
     calls_left: int
-    written: tuple[tuple[str, bool], ...]
-    """Words, and whether they are calls."""
-    holes: list[Hole]
+    holes: tuple[Hole, ...]
     """The open places, the next one last."""
 
 
@@ -72,13 +78,16 @@ class LispTreeTyping:
         types: Callable[[Problem], Mapping[str, str]],
     ) -> None:
         self._relations = [word for word in relations if word in FUNCTIONS or word in FORMS or word == "self"]
-        self._arguments = list(arguments)
+        self._words = dict.fromkeys(arguments)
         self._longest, self._types = longest, types
         self._costs: dict[tuple, int] = {}
 
     def start(self, problem: Problem, names: Mapping[str, str], longest: int) -> LispPartial:
         """The names and their types are read from the problem itself."""
-        return self._replay(dict(self._types(problem)), problem.result, min(longest, self._longest), ())
+        types = dict(self._types(problem))
+        kinds = tuple(sorted({type for name, type in types.items() if name in self._words}))
+        root = Hole(parse_type(problem.result) if problem.result else Variable())
+        return LispPartial(types, kinds, min(longest, self._longest), (root,))
 
     def arity(self, partial: LispPartial, relation: str) -> int:
         if relation in FUNCTIONS:
@@ -89,56 +98,50 @@ class LispTreeTyping:
         return len(own.arguments) if isinstance(own, Arrow) else 1
 
     def allows(self, partial: LispPartial, word: str, call: bool, ahead: bool = True) -> bool:
-        if not partial.holes or partial.calls_left < call:
+        if not partial.holes:
             return False
         *others, hole = partial.holes
+        left = partial.calls_left - call - sum(one.cost for one in others)
+        if left < 0:
+            return False
         with _tried(hole):
             try:
-                below = self._place(partial.names, hole, word, call)
+                below = _fill(partial.names, hole, word, call)
             except LispTypeError:
                 return False
-            if not ahead:
-                return True
-            left = partial.calls_left - call
-            for one in (*others, *below):
-                left -= self._cost(partial.names, one)
-            return left >= 0
+            return not ahead or sum(self._cost(partial.kinds, one) for one in below) <= left
 
     def feed(self, partial: LispPartial, word: str, call: bool) -> LispPartial | None:
         if not self.allows(partial, word, call, ahead=False):
             return None
-        # Types are made anew for each tree, because hypotheses of a beam go different ways from the same one.
-        left = partial.calls_left + sum(call for _, call in partial.written)
-        return self._replay(partial.names, partial.result, left, (*partial.written, (word, call)))
+        *others, hole = partial.holes
+        with _tried(hole):
+            below = _fill(partial.names, hole, word, call)
+            priced = [one._replace(cost=self._cost(partial.kinds, one)) for one in reversed(below)]
+            # Hypotheses of a beam go different ways from the same tree, so each has its own variables.
+            holes = _copied([*others, *priced])
+        return LispPartial(partial.names, partial.kinds, partial.calls_left - call, holes)
 
-    def _replay(
-        self, names: Mapping[str, str], result: str, calls: int, written: tuple[tuple[str, bool], ...]
-    ) -> LispPartial:
-        holes = [Hole(parse_type(result) if result else Variable())]
-        for word, call in written:
-            holes += reversed(self._place(names, holes.pop(), word, call))
-        return LispPartial(names, result, calls - sum(call for _, call in written), written, holes)
+    def needs(self, partial: LispPartial) -> int:
+        return sum(hole.cost for hole in partial.holes)
 
-    def _place(self, names: Mapping[str, str], hole: Hole, word: str, call: bool) -> list[Hole]:
-        """Puts a word into a hole, which may bind variables; the holes that it opens. Raises LispTypeError."""
-        if call:
-            return _open(word, hole)
-        unify(_word_type(word, names, hole.locals), hole.type, _NODE)
-        return []
-
-    def _cost(self, names: Mapping[str, str], hole: Hole, levels: int = LEVELS) -> int:
-        """How many calls a small tree has that fits in a hole."""
+    def _cost(self, kinds: tuple[str, ...], hole: Hole, levels: int = LEVELS) -> int:
+        """How many calls a small tree has that fits in a hole, if the program has arguments of these kinds."""
         shown = ((name, format_type(type)) for name, type in hole.locals.items())
-        key = (*sorted(names.items()), format_type(hole.type), *sorted(shown), levels)
+        key = (kinds, format_type(hole.type), *sorted(shown), levels)
         if key not in self._costs:
-            self._costs[key] = self._search(names, hole, levels)
+            if len(self._costs) > MOST_COSTS:
+                self._costs.clear()
+            self._costs[key] = self._search(kinds, hole, levels)
         return self._costs[key]
 
-    def _search(self, names: Mapping[str, str], hole: Hole, levels: int) -> int:
-        for word in self._arguments:
+    def _search(self, kinds: tuple[str, ...], hole: Hole, levels: int) -> int:
+        # A name of each kind is enough.
+        names = {f"a name of {kind}": kind for kind in kinds}
+        for word in (*names, *self._words):
             with _tried(hole):
                 try:
-                    self._place(names, hole, word, False)
+                    _fill(names, hole, word, False)
                     return 0
                 except LispTypeError:
                     continue
@@ -146,13 +149,39 @@ class LispTreeTyping:
         for word in self._relations if levels else ():
             with _tried(hole):
                 try:
-                    below = self._place(names, hole, word, True)
+                    below = _fill(names, hole, word, True)
                 except LispTypeError:
                     continue
-                best = min(best, 1 + sum(self._cost(names, one, levels - 1) for one in below))
+                best = min(best, 1 + sum(self._cost(kinds, one, levels - 1) for one in below))
             if best == 1:
                 break
         return best
+
+
+def _fill(names: Mapping[str, str], hole: Hole, word: str, call: bool) -> list[Hole]:
+    """Puts a word into a hole, which may bind variables; the holes that it opens. Raises LispTypeError."""
+    below = _open(word, hole) if call else []
+    if not call:
+        unify(_word_type(word, names, hole.locals), hole.type, _NODE)
+    if not all(_is_plain(one.type) for one in (hole, *below)):
+        raise LispTypeError("programs have no use for functions of functions")
+    return below
+
+
+def _is_plain(type: Type) -> bool:
+    """Whether it is data or a function of data of few arguments, as far as it is known."""
+    type = resolve(type)
+    if not isinstance(type, Arrow):
+        return not isinstance(type, Array) or _is_data(type)
+    return len(type.arguments) <= MOST_ARGUMENTS and all(map(_is_data, (*type.arguments, type.result)))
+
+
+def _is_data(type: Type) -> bool:
+    type = resolve(type)
+    levels = 0
+    while isinstance(type, Array) and levels <= MOST_ARGUMENTS:
+        type, levels = resolve(type.element), levels + 1
+    return levels <= MOST_ARGUMENTS and not isinstance(type, Arrow)
 
 
 def _open(form: str, hole: Hole) -> list[Hole]:
@@ -226,3 +255,26 @@ def _tried(hole: Hole) -> Iterator[None]:
     finally:
         for variable, ordered in before:
             variable.bound, variable.ordered = None, ordered
+
+
+def _copied(holes: list[Hole]) -> tuple[Hole, ...]:
+    """The same holes with variables of their own, shared as before."""
+    variables: dict[int, Variable] = {}
+    scopes: dict[int, Locals] = {}
+
+    def copy(type: Type) -> Type:
+        type = resolve(type)
+        if isinstance(type, Variable):
+            return variables.setdefault(id(type), Variable(type.ordered))
+        if isinstance(type, Array):
+            return Array(copy(type.element))
+        if isinstance(type, Arrow):
+            return Arrow(tuple(map(copy, type.arguments)), copy(type.result))
+        return type
+
+    def scope(local: Locals) -> Locals:
+        if id(local) not in scopes:
+            scopes[id(local)] = {name: copy(type) for name, type in local.items()}
+        return scopes[id(local)]
+
+    return tuple(Hole(copy(hole.type), scope(hole.locals), hole.cost) for hole in holes)
