@@ -52,7 +52,8 @@ def test_ablations_differ_from_tp_n2f_in_the_representation_only():
         config = row_config(ROOT / "configs", row)
         assert (config.data, config.training) == (short.data, short.training)
     lisp = row_config(ROOT / "configs", "algolisp")
-    for row in ("algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp-lstm2lstm"):
+    rows = ("lstm2tp", "tp2lstm", "lstm2lstm", "seq2tree", "saps")
+    for row in (f"algolisp-{system}" for system in rows):
         config = row_config(ROOT / "configs", row)
         assert (config.data, config.training) == (lisp.data, lisp.training)
 

@@ -106,6 +106,8 @@ SIDES = {
     ("lstm", "tpr"): "LSTM2TP",
     ("tpr", "lstm"): "TP2LSTM",
     ("lstm", "lstm"): "LSTM2LSTM",
+    ("gru", "tree"): "re-implementation of Seq2Tree",
+    ("lstm", "saps"): "re-implementation of SAPS",
 }
 
 
