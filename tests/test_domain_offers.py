@@ -42,7 +42,8 @@ from tpn2f.functions import FunctionDomain
 
 SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
-ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
+TYPED = {HasTyping, offers.HasTreeTyping, JudgesTypes}
+ALGOLISP = TYPED | {HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
 EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences, JudgesAnswers}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}

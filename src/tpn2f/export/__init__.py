@@ -24,13 +24,16 @@ FILES = ("encoder.onnx", "step.onnx", "symbols.json")
 
 
 def export_model(model: Model, codec: Codec, folder: Path) -> list[Path]:
-    """Writes the files. Raises ConfigError without the extra, for a variant, a model of trees, or where they cannot be written."""
+    """Writes the files. Raises ConfigError without the extra, for a model without graphs, or where they cannot be
+    written."""
     if model.config.variant:
         raise ConfigError(f"{model.config.variant} cannot be exported: only the models of the package have graphs")
     if model.config.d_contextual:
         raise ConfigError("a model with a pre-trained reader cannot be exported: it would need the reader beside it")
     if model.config.writes_trees or model.config.encoder == "gru" or model.config.encoder_layers > 1:
-        raise ConfigError("a decoder of trees, a GRU or an encoder of several layers cannot be exported: no graph has it")
+        raise ConfigError(
+            "a decoder of trees, a GRU and an encoder of several layers cannot be exported: no graph has them"
+        )
     encoder, step = encoder_graph(model), step_graph(model)
     symbols = {
         "words": codec.words.tokens,

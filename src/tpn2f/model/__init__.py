@@ -40,7 +40,7 @@ def build_model(
     """A model with fresh weights from torch's current seed: of the family, or the variant that the config names.
 
     `argument_of_word` has for every word the argument that it is, PAD for none; models with `knows_names` need it.
-    `tuple_of_argument` has for every argument the tuple that it refers to, -1 for none; models that write trees need it.
+    `tuple_of_argument` has for every argument the tuple that it refers to, -1 for none; models of trees need it.
     """
     sizes = {"n_words": n_words, "n_relations": n_relations, "n_arguments": n_arguments, "n_positions": n_positions}
     for name, size in sizes.items():

@@ -8,6 +8,7 @@ of trees is done in waves, each of them the nodes whose predecessors were in the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -68,7 +69,9 @@ def plant(
         place = 0
         # Arguments that are still to be written: their tuple, they, and the node before the first with wave and kind.
         root = add(0, 0, (steps[count - 2][0], row, place, None))
-        pending: list[tuple[int, list[int], int, int, tuple[int, int]]] = [(count - 2, steps[count - 2][1:], 0, 0, root)]
+        pending: list[tuple[int, list[int], int, int, tuple[int, int]]] = [
+            (count - 2, steps[count - 2][1:], 0, 0, root)
+        ]
         while pending:
             index, left, wave, kind, before = pending.pop()
             if not left:
@@ -92,7 +95,7 @@ def plant(
 def _lay_out(found: list[tuple[list, list]], device: torch.device) -> Forest:
     nodes = [node for kinds in found for kind in kinds for node in kind]
     waves = []
-    for (first, _), kinds in zip(found, found[1:]):
+    for (first, _), kinds in pairwise(found):
         # The others of a wave stand behind its first children.
         before = [[kind * len(first) + number for *_, (kind, number) in one] for one in kinds]
         waves.append(Wave(*(torch.tensor(one, dtype=torch.long, device=device) for one in before)))

@@ -8,7 +8,7 @@ by itself whether a small tree fits there. Nothing here knows tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -109,7 +109,8 @@ class LispTreeTyping:
                 below = _fill(partial.names, hole, word, call)
             except LispTypeError:
                 return False
-            return not ahead or sum(self._cost(partial.kinds, one) for one in below) <= left
+            # A word may say more of what other places expect.
+            return not ahead or self._costs_of(partial.kinds, (*others, *below)) <= partial.calls_left - call
 
     def feed(self, partial: LispPartial, word: str, call: bool) -> LispPartial | None:
         if not self.allows(partial, word, call, ahead=False):
@@ -117,13 +118,16 @@ class LispTreeTyping:
         *others, hole = partial.holes
         with _tried(hole):
             below = _fill(partial.names, hole, word, call)
-            priced = [one._replace(cost=self._cost(partial.kinds, one)) for one in reversed(below)]
+            below = [one._replace(cost=self._cost(partial.kinds, one)) for one in (*others, *reversed(below))]
             # Hypotheses of a beam go different ways from the same tree, so each has its own variables.
-            holes = _copied([*others, *priced])
+            holes = _copied(below)
         return LispPartial(partial.names, partial.kinds, partial.calls_left - call, holes)
 
     def needs(self, partial: LispPartial) -> int:
         return sum(hole.cost for hole in partial.holes)
+
+    def _costs_of(self, kinds: tuple[str, ...], holes: Iterable[Hole]) -> int:
+        return sum(self._cost(kinds, hole) for hole in holes)
 
     def _cost(self, kinds: tuple[str, ...], hole: Hole, levels: int = LEVELS) -> int:
         """How many calls a small tree has that fits in a hole, if the program has arguments of these kinds."""
