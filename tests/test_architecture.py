@@ -36,7 +36,7 @@ LAYERS: tuple[set[str], ...] = (
     {"search"},
     {"solver"},
     {"evaluation", "confidence", "export", "explain"},
-    {"training"},
+    {"training", "compare"},
     {"tuning", "publish"},
     {"web"},
     {"cli"},

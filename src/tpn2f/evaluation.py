@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -184,7 +184,7 @@ def evaluate_model(
         f"{rate:.1f} examples per second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "
         f"decoding, {100 - 100 * share:.0f} % into running and scoring programs"
     )
-    return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
+    return replace(report, notes=tuple(notes), facts=facts), examples, predictions
 
 
 def _best(solver: Solver, mode: Mode, example: Example, candidates: Sequence[Candidate]) -> Candidate:
@@ -217,7 +217,7 @@ def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Rep
     if len(predictions) != len(examples):
         raise DataError(f"{path} has {len(predictions)} predictions, but {domain.name} {split} has {len(examples)}")
     report = _score(splits, split, path.name, examples, predictions)
-    return Report(report.title, report.groups, notes, report.facts)
+    return replace(report, notes=notes)
 
 
 def read_predictions(path: Path) -> tuple[list[Program | None], tuple[str, ...]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tpn2f.errors import DataError
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
+from tpn2f.publish.pairs import pairs_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
@@ -178,6 +179,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "algolisp": algolisp_table,
     "algolisp-short": algolisp_short,
     "algolisp-systems": systems_table("algolisp", "cleaned", {"acc": "Acc", "acc50": "50p-Acc", "strict": "strict"}),
+    "mathqa-pairs": pairs_table("mathqa", "strict", UNSEEN),
+    "algolisp-pairs": pairs_table("algolisp", "acc", "cleaned"),
     "mathqa-training": training_table("mathqa-test"),
     "algolisp-training": training_table("algolisp-test"),
     "mathqa-scoring": scoring_table("mathqa-test"),
