@@ -35,6 +35,7 @@ LAYERS: tuple[set[str], ...] = (
     {"grammar", "checkpoint"},
     {"search"},
     {"solver"},
+    {"memory"},
     {"evaluation", "confidence", "export", "explain"},
     {"training", "compare"},
     {"tuning", "publish"},

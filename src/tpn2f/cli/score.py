@@ -50,6 +50,14 @@ def evaluate(
             "--options", help="Show the options of each question: prefer programs whose value is one of them."
         ),
     ] = False,
+    memory: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            help="Score retrieval+model: the programs of so many nearest training problems are candidates too.",
+        ),
+    ] = 0,
     system: Annotated[
         str, typer.Option(help="The system that answers if there is no model: retrieval, gold or empty.")
     ] = "retrieval",
@@ -68,8 +76,9 @@ def evaluate(
     """
     from tpn2f.evaluation import Mode, evaluate_file, evaluate_model, evaluate_system, write_predictions
 
-    if (tests or options) and model is None:
-        raise ConfigError(f"{'--tests' if tests else '--options'} works only with a model: name one with --model")
+    if (tests or options or memory) and model is None:
+        asked = "--tests" if tests else "--options" if options else "--memory"
+        raise ConfigError(f"{asked} works only with a model: name one with --model")
     started = time.perf_counter()
     with spinner("scoring") as update:
         if model is not None:
@@ -82,7 +91,7 @@ def evaluate(
                 solver,
                 split,
                 model.name,
-                Mode(width, masks, types, guided, tests, options),
+                Mode(width, masks, types, guided, tests, options, memory),
                 limit,
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
             )

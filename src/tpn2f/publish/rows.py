@@ -122,7 +122,8 @@ def row_label(report: Mapping[str, Any]) -> str:
     grounded = "grounded " if model.get("grounded") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
-    return f"our {grounded}{side}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
+    system = "retrieval+model with our" if facts.get("memory") else "our"
+    return f"{system} {grounded}{side}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
 
 
 def _figure(figure: float | None, interval: bool) -> str:
@@ -175,14 +176,21 @@ def training_table(prefix: str) -> Callable[[Path], str]:
     """What the training of each row of a data set cost, worst row first."""
 
     def table(folder: Path) -> str:
-        rows = [["trained row", "weights", "epochs", "best epoch", "hours (wall, shared)", "strict on dev, greedy"]]
+        heads = ["weights", "seed", "epochs", "best epoch", "CPU-hours", "hours on the clock", "strict on dev, greedy"]
+        rows = [["trained row", *heads]]
+        machines: dict[str, None] = {}
         for report in _reports(folder, prefix):
             facts = report["facts"].get("training")
-            if facts and report["facts"]["mode"] == "greedy":
+            if facts and report["facts"]["mode"].startswith("greedy"):
                 epochs = f"{facts['epochs']}{'' if facts['finished'] else ' (not finished)'}"
-                cells = [f"{facts['weights']:,}", epochs, str(facts["best_epoch"]), f"{facts['hours']:.2f}"]
-                rows.append([report["facts"]["row"], *cells, f"{100 * facts['best_dev']:.2f}"])
-        return markdown(rows) if len(rows) > 1 else "No row is trained yet."
+                cells = [f"{facts['weights']:,}", str(facts["config"]["training"]["seed"]), epochs]
+                worked = facts.get("cpu_hours")
+                cells += [str(facts["best_epoch"]), "not counted" if worked is None else f"{worked:.2f}"]
+                cells += [f"{facts['hours']:.2f}", f"{100 * facts['best_dev']:.2f}"]
+                rows.append([report["facts"]["row"], *cells])
+                machines |= {facts["machine"]: None} if facts.get("machine") else {}
+        told = f"\n\nMachine: {'; '.join(machines)}." if machines else ""
+        return markdown(rows) + told if len(rows) > 1 else "No row is trained yet."
 
     return table
 
