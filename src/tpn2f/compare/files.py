@@ -118,7 +118,8 @@ def _scored(path: Path, report: Mapping[str, Any]) -> Scored:
             for metric, levels in kept["credits"].items()
         }
         outcomes = Outcomes(count, credits, dict(kept["groups"]))
-        title, named = str(report["title"]), [str(facts[key]) for key in ("domain", "split", "examples_sha256")]
+        title, domain, split = str(report["title"]), str(facts["domain"]), str(facts["split"])
+        digest = str(facts["examples_sha256"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path}: the outcomes of single examples are damaged: {error!r}") from error
-    return Scored(title, *named, outcomes)
+    return Scored(title, domain, split, digest, outcomes)

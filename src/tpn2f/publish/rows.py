@@ -172,6 +172,17 @@ def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable
     return table
 
 
+def memory_table(folder: Path) -> str:
+    """Retrieval, a model, and both together, on dev."""
+    if not list(folder.glob("mathqa-dev-*.json")):
+        return "No row is scored yet."
+    groups = {"all": "strict", "template seen in train": "strict, seen", "template unseen in train": "strict, unseen"}
+    rows = [["MathQA dev", *groups.values()]]
+    for report in _reports(folder, "mathqa-dev"):
+        rows.append([row_label(report), *(metric_cell(report, group, "strict") for group in groups)])
+    return markdown(rows)
+
+
 def training_table(prefix: str) -> Callable[[Path], str]:
     """What the training of each row of a data set cost, worst row first."""
 
