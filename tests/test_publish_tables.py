@@ -104,6 +104,21 @@ def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path
     assert "No pair can be compared yet" in TABLES["algolisp-pairs"](tmp_path)
 
 
+def test_memory_stands_beside_its_parts_and_is_tested_against_them(tmp_path):
+    assert TABLES["mathqa-memory"](tmp_path) == "No row is scored yet."
+    rights = {"retrieval": "1" * 10 + "0" * 10, "retrieval+model: m (beam 5, memory 5)": "1" * 18 + "0" * 2}
+    for number, (system, right) in enumerate(rights.items()):
+        made = report(system, right.count("1") / 20)
+        made["facts"] |= {"domain": "mathqa", "split": "dev", "examples_sha256": "0" * 64}
+        made["outcomes"] = asdict(Outcomes.of([{"strict": float(letter)} for letter in right], {}))
+        (tmp_path / f"mathqa-dev-{number}.json").write_text(json.dumps(made))
+    told = TABLES["mathqa-memory"](tmp_path).splitlines()
+    assert told[2].startswith("| retrieval: the program of the nearest training problem | 50.00")
+    assert told[3].startswith("| retrieval+model: m (beam 5, memory 5) | 90.00")
+    assert told[-1].startswith("* retrieval+model: m (beam 5, memory 5) against retrieval: the program")
+    assert "+40.00 (" in told[-1] and told[-1].endswith("McNemar's p 0.0078.") and len(told) == 6
+
+
 def everyday_report(split: str, groups: dict[str, float]) -> dict:
     made = [
         {

@@ -12,7 +12,7 @@ from pathlib import Path
 from tpn2f.compare.files import Scored, read_scored
 from tpn2f.compare.pairs import compare, percent_gap, short_p
 from tpn2f.errors import DataError
-from tpn2f.publish.rows import SYSTEMS, load_result, markdown, row_label
+from tpn2f.publish.rows import SYSTEMS, load_reports, load_result, markdown, metric_cell, row_label
 
 NOTHING = "No pair can be compared yet: the reports do not say which examples were right."
 
@@ -49,6 +49,25 @@ def pairs_table(task: str, metric: str, group: str) -> Callable[[Path], str]:
         return markdown(rows) if len(rows) > 1 else NOTHING
 
     return table
+
+
+def memory_table(folder: Path) -> str:
+    """Retrieval, a model, and both together, on dev; then the tests of what both together add."""
+    if not list(folder.glob("mathqa-dev-*.json")):
+        return "No row is scored yet."
+    groups = {"all": "strict", "template seen in train": "strict, seen", "template unseen in train": "strict, unseen"}
+    rows = [["MathQA dev", *groups.values()]]
+    for report in load_reports(folder, "mathqa-dev"):
+        rows.append([row_label(report), *(metric_cell(report, group, "strict") for group in groups)])
+    found = _scored_rows(folder, "mathqa-dev")
+    lines = []
+    for name, (_, mixed) in found.items():
+        for other, (label, alone) in found.items():
+            if name.startswith("retrieval+model") and other != name and alone.digest == mixed.digest:
+                whole = compare(alone.outcomes, mixed.outcomes).whole
+                gap = f"{percent_gap(whole.difference)} points, McNemar's p {short_p(whole.p)}"
+                lines.append(f"* {name} against {label}: {gap}.")
+    return "\n".join([markdown(rows), *(["", *lines] if lines else [])])
 
 
 def _scored_rows(folder: Path, prefix: str) -> dict[str, tuple[str, Scored]]:

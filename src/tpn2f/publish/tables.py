@@ -13,7 +13,7 @@ from pathlib import Path
 from tpn2f.errors import DataError
 from tpn2f.publish.disclosure import disclosure
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
-from tpn2f.publish.pairs import pairs_table
+from tpn2f.publish.pairs import memory_table, pairs_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
@@ -23,7 +23,6 @@ from tpn2f.publish.rows import (
     markdown,
     mathqa_short,
     mathqa_table,
-    memory_table,
     metric_cell,
     scoring_table,
     systems_table,
