@@ -12,8 +12,9 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
+from tpn2f.contextual import load_reader
 from tpn2f.domain.loading import load_domain
-from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
+from tpn2f.domain.offers import HasOptions, HasSteps, JudgesAnswers, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
@@ -34,6 +35,7 @@ VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
 COMPUTED = "computed as it is written, without a model"
+BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
@@ -65,6 +67,10 @@ class Solver:
         cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
     ) -> Solver:
         config, codec = read_setting(checkpoint, where)
+        wanted = checkpoint.state.get("reader", {})
+        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where)
+        if reader is not None:
+            codec = replace(codec, reader=reader.load())
         model = make_model(config, codec)
         load_weights(model, checkpoint.tensors.get("model", {}), where)
         temperature = checkpoint.state.get("temperature")
@@ -173,10 +179,15 @@ class Solver:
 
     def _solution(self, question: Question, reading: Reading, candidates: Sequence[Candidate]) -> Solution:
         problem, options = reading.valued, question.options
-        best = candidates[0] if options is None else self.best_by_options(problem, candidates, options)
+        if options is not None:
+            best = self.best_by_options(problem, candidates, options)
+        elif isinstance(self.domain, JudgesAnswers):
+            best = self.best_that_runs(problem, candidates)
+        else:
+            best = candidates[0]
         found = self.work(problem, [best, *(candidate for candidate in candidates if candidate is not best)])
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
-        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION)
+        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION if options else BY_SENSE)
         solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
         return solution if reading.program is None else without_model(solution)
 
@@ -204,8 +215,14 @@ class Solver:
         return first_accepted(candidates, lambda program: self.domain.is_solved(program, example))
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
-        """The best candidate that has a value."""
-        return first_accepted(candidates, lambda program: not self._run(program, problem)[2])
+        """The best candidate that has a value, and one that makes sense where the domain can tell."""
+
+        def runs(program: Program) -> bool:
+            value, _, error = self._run(program, problem)
+            judge = self.domain if isinstance(self.domain, JudgesAnswers) else None
+            return not error and (judge is None or judge.makes_sense(value, problem))
+
+        return first_accepted(candidates, runs)
 
     def _with_options(self) -> HasOptions:
         if not isinstance(self.domain, HasOptions):
@@ -317,7 +334,13 @@ def make_model(config: Config, codec: Codec) -> Model:
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
     """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
+    state: dict[str, object] = {
+        "config": asdict(config),
+        "n_positions": codec.n_positions,
+        "longest": codec.longest,
+    }
+    if codec.reader is not None:
+        state["reader"] = dict(codec.reader.identity())
     texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
     return state, texts
 
@@ -333,6 +356,5 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
             raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
         vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
     config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )
+    words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
+    return config, Codec(words, relations, arguments, checkpoint.state["n_positions"], checkpoint.state["longest"])

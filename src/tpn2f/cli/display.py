@@ -117,8 +117,15 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
     finished, epochs, left = trainer.standing.finished, trainer.config.training.epochs, ""
     with _training_bar(progress_console) as progress:
         task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
+        reading: TaskID | None = None
         for event in trainer.run():
-            if event.kind == "step":
+            if event.kind == "reading":
+                if reading is None:
+                    reading = progress.add_task("reading", total=event.steps, facts="words of the texts, once")
+                progress.update(reading, completed=event.step, visible=event.step < event.steps)
+            elif event.kind == "note":
+                progress_console.print(escape(event.text), soft_wrap=True)
+            elif event.kind == "step":
                 left = _time_left(event)
                 where = f"epoch {event.epoch + 1} of {epochs}{left}"
                 progress.update(task, completed=event.step, description=where, facts=_facts(event))

@@ -85,7 +85,7 @@ def fits(domain: Domain, program: Program, problem: Problem) -> bool:
 def force(solver: Solver, pairs: Sequence[tuple[Problem, Program]]) -> list[float]:
     """The log-probability of every program for its problem: the model is made to write it. No masks are used."""
     scores = [0.0] * len(pairs)
-    for places in _batches(pairs):
+    for places in _batches(pairs, together=solver.codec.reader is not None):
         examples = []
         for place in places:
             problem, program = pairs[place]
@@ -100,9 +100,15 @@ def force(solver: Solver, pairs: Sequence[tuple[Problem, Program]]) -> list[floa
     return scores
 
 
-def _batches(pairs: Sequence[tuple[Problem, Program]], size: int = 128) -> Iterator[list[int]]:
-    """Places of pairs of similar lengths, fewer where texts are long."""
-    order = sorted(range(len(pairs)), key=lambda place: (len(pairs[place][0].words), len(pairs[place][1])))
+def _batches(pairs: Sequence[tuple[Problem, Program]], together: bool, size: int = 128) -> Iterator[list[int]]:
+    """Places of pairs of similar lengths, fewer where texts are long. The programs of a problem stay `together` where
+    reading a text twice is dear."""
+
+    def length(place: int) -> tuple[int, int]:
+        problem, program = pairs[place]
+        return len(problem.words), 0 if together else len(program)
+
+    order = sorted(range(len(pairs)), key=length)
     part: list[int] = []
     for place in order:
         if part and (len(part) == size or (len(part) + 1) * len(pairs[place][0].words) > MOST_WORDS):
