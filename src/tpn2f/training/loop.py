@@ -30,6 +30,7 @@ from tpn2f.model.evaluating import evaluating
 from tpn2f.model.health import representation_health
 from tpn2f.program import Program
 from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.training.clock import Clock
 from tpn2f.training.examples import read_mixture, spread, weigh
 from tpn2f.training.hardware import choose_hardware
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
@@ -83,6 +84,8 @@ class Standing:
     best_epoch: int = 0
     since_best: int = 0
     seconds: float = 0.0
+    cpu_seconds: float | None = 0.0
+    """Processor time of all processes; None for a run that began before it was counted."""
     finished: bool = False
 
 
@@ -148,7 +151,7 @@ class Trainer:
         average = checkpoint.tensors.get("average")
         if average:
             self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
-        self.standing = Standing(**checkpoint.state["standing"])
+        self.standing = Standing(**{"cpu_seconds": None, **checkpoint.state["standing"]})
         if changed:  # forced: with other settings a finished training may have more to do
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
         self._trim_metrics()
@@ -166,11 +169,12 @@ class Trainer:
         if self.processes.leads:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        # What a pre-trained reader works before the first step is a cost, too.
+        clock = Clock(standing, self.processes.size)
         yield from self._read_texts()
         if self.reader is not None and self._stops_alone():
             return
-        started, already = time.perf_counter(), standing.seconds
-        saved = started
+        saved = started = time.perf_counter()
         steps_before = standing.step
         since, done = started, 0  # examples since the last scoring: the speed of a record
         self.model.train()
@@ -179,8 +183,7 @@ class Trainer:
             for places in order[standing.batch :]:
                 with self.hardware.rounded():
                     self._step([self.examples[place] for place in places])
-                now = time.perf_counter()
-                standing.seconds = already + now - started
+                now = clock.tell(standing)
                 pace = (now - started) / (standing.step - steps_before)
                 done += len(places)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
@@ -198,7 +201,7 @@ class Trainer:
                 since, done = time.perf_counter(), 0
             patient = not training.patience or standing.since_best < training.patience
             standing.finished = last or not patient
-            standing.seconds = already + time.perf_counter() - started
+            clock.tell(standing)
             saved = time.perf_counter()
             yield self._save()
         yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
@@ -292,6 +295,8 @@ class Trainer:
         }
         record |= {name: round(value, 4) for name, value in health.items()}
         record["seconds"] = round(standing.seconds, 1)
+        if standing.cpu_seconds is not None:
+            record["cpu_seconds"] = round(standing.cpu_seconds, 1)
         if self.processes.leads:
             with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
