@@ -16,11 +16,21 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
 from tpn2f.domain import NamesLicences, load_domain
 from tpn2f.errors import CheckpointError
-from tpn2f.solver import PRETRAINED, read_setting
+from tpn2f.solver import MEMORY, PRETRAINED, read_setting
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
-KEPT = ("config", "n_positions", "longest", "data_sha256", "standing", "temperature", "threshold")
+KEPT = (
+    "config",
+    "n_positions",
+    "longest",
+    "data_sha256",
+    "standing",
+    "temperature",
+    "threshold",
+    "belief",
+    "guess_below",
+)
 """What of a checkpoint's state goes into a bundle."""
 CARD = "card.md"
 
@@ -35,7 +45,8 @@ def halve(checkpoint: Checkpoint) -> Checkpoint:
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise CheckpointError(f"{name} has weights that float16 cannot hold")
     state = {key: checkpoint.state[key] for key in KEPT if key in checkpoint.state}
-    return Checkpoint({"model": weights}, state, dict(checkpoint.texts))
+    kept = {group: tensors for group, tensors in checkpoint.tensors.items() if group == MEMORY}
+    return Checkpoint({"model": weights, **kept}, state, dict(checkpoint.texts))
 
 
 def write_half(run: Path) -> Path:
