@@ -21,7 +21,7 @@ class DataError(N2FError):
     """A data set that is missing, damaged, or not in the expected form."""
 
 
-class Refusal(DataError):
+class NotAQuestion(DataError):
     """A text that is no question for this language: nothing is wrong with how it was given."""
 
 

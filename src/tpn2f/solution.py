@@ -17,6 +17,8 @@ GUESS = 0.7
 """Below this confidence an answer is called a guess, where calibration did not find another threshold."""
 LONGEST = 600
 """The most characters of a question that are repeated."""
+TOLD = 0.15
+"""Below this similarity the nearest known question tells nothing, and is not shown."""
 SHORT = 160
 """The most characters of the nearest known question that are shown."""
 
@@ -127,20 +129,22 @@ class Solution:
             yield "note", f"no answer: {sure} is below {abstain_below:g}"
             return
         tree = "" if self.steps else _tree(self.program)
-        if program or not (self.steps or tree):
+        if not (self.steps or tree):
             yield "program", str(self.program)
         worded = self.worded_steps
         width = max((len(sum_) for sum_, _ in worded), default=0)
-        for number, ((sum_, said), step) in enumerate(zip(worded, self.steps), 1):
+        for number, (sum_, said) in enumerate(worded, 1):
             yield "step", f"step {number}:  {sum_.ljust(width)}   {said}".rstrip()
-            if program:
-                yield "tuple", f"#{number - 1}  {step.tuple}"
         if tree:
             yield "step", tree
+        if program and (self.steps or tree):
+            yield "program", str(self.program)
+            for number, step in enumerate(self.steps):
+                yield "tuple", f"#{number}  {format_step(step, self.notation)}"
         yield ("error", f"{self.error}  ({sure})") if self.error else ("answer", f"= {self.reply}  ({sure})")
         for doubt in self.doubts:
             yield "doubt", f"doubtful: {doubt}"
-        if self.nearest is not None:
+        if self.nearest is not None and self.nearest.similarity >= TOLD:
             yield "nearest", f"the nearest question that I know ({self.nearest.similarity:.2f}): {self.known}"
         if self.chosen is not None:
             hint = "" if self.chosen.exact else "  (the nearest; the answer itself is not among the options)"

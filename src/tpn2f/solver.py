@@ -18,7 +18,7 @@ from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import DescribesSteps, DoubtsAnswers, HasOptions, HasSteps, TellsUnits, doubts_of, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
-from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError, Refusal
+from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError, NotAQuestion
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model, build_model
 from tpn2f.model.evaluating import evaluating
@@ -303,7 +303,7 @@ class Solver:
         if not problem.bindings and all(signature.arity for signature in self.domain.relations.values()):
             notes.append("the question has no values to work with")
         new = sum(word not in self.codec.words for word in problem.words)
-        if 3 * new > len(problem.words):
+        if 3 * new > len(problem.words) and self.belief is None:
             notes.append(
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
@@ -312,7 +312,7 @@ class Solver:
 
 def unread(question: Question, error: N2FError) -> Solution:
     """What there is to say of a question that cannot be read."""
-    refused = isinstance(error, Refusal)
+    refused = isinstance(error, NotAQuestion)
     return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)
 
 

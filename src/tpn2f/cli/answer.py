@@ -160,7 +160,7 @@ class Told:
                         raise DataError(reason)
                     if reason:
                         failed += 1
-                        self.show_failure(line.where, reason, solution)
+                        self.show_failure(line.where, reason, solution, alone)
                     elif solution is not None:
                         self.show(solution)
                     done += 1
@@ -174,10 +174,10 @@ class Told:
         else:
             show_solution(out, shown, self.abstain_below, self.program)
 
-    def show_failure(self, where: str, reason: str, solution: Solution | None) -> None:
+    def show_failure(self, where: str, reason: str, solution: Solution | None, alone: bool) -> None:
         text = "" if solution is None else solution.text
-        place = where or f"question {cut(text, 40)!r}"
-        err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}: {reason}'.split()))}", soft_wrap=True)
+        place = f"{where}: " if where else "" if alone else f"question {cut(text, 40)!r}: "
+        err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}{reason}'.split()))}", soft_wrap=True)
         if self.as_json:
             refused = solution is not None and solution.refused
             print_json({"question": text, "error": reason, "refused": refused, "where": where})

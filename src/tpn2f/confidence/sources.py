@@ -20,6 +20,8 @@ TRUSTED = 0.85
 """The share of answers that are not called guesses that is to be right."""
 MARGIN = 1.0
 """Standard deviations by which the threshold reaches it: elsewhere it should hold too."""
+SLACK = 0.05
+"""How far the threshold may be below that share: the best answers do not make up for doubtful ones."""
 NEVER = 1.0
 """The threshold where no confidence is high enough: every answer is a guess."""
 
@@ -122,9 +124,9 @@ def inside(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def guess_threshold(judged: Sequence[Judged], goal: float) -> float:
-    """The confidence from which on the goal's share is right, with a margin."""
+    """The confidence from which on the goal's share is right, with a margin, and never far below the goal itself."""
     found = find_threshold(judged, 1.0, goal, MARGIN)
-    return NEVER if found is None else found
+    return NEVER if found is None else max(found, goal - SLACK)
 
 
 def measure(source: str, judged: Sequence[Judged], threshold: float) -> LeftOut:

@@ -168,7 +168,7 @@ class Everyday:
         return dict.fromkeys(problem.bindings, "number")
 
     def read(self, text: str) -> Problem:
-        """A person's question. Raises Refusal for one without numbers or without a question: there is no answer."""
+        """A person's question. Raises NotAQuestion for a text without numbers or without anything that is asked."""
         problem = read(text).problem
         if not problem.words:
             raise DataError("the question is empty")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tpn2f.domain import Problem
-from tpn2f.errors import Refusal
+from tpn2f.errors import NotAQuestion
 from tpn2f.program import Program
 
 DOUBT_WORDS: Mapping[str, str] = {
@@ -57,11 +57,13 @@ def doubtful(problem: Problem, program: Program, value: object) -> frozenset[str
 
 
 def check_asked(problem: Problem) -> None:
-    """Raises Refusal for a text that has no number or asks nothing."""
+    """Raises NotAQuestion for a text that has no number or asks nothing."""
     if not problem.bindings:
-        raise Refusal(f"there is no number in this text, so there is nothing to compute; ask with numbers, {EXAMPLE}")
+        raise NotAQuestion(
+            f"there is no number in this text, so there is nothing to compute; ask with numbers, {EXAMPLE}"
+        )
     words = [word for word in problem.words if word not in (".", ",", ";", "!", '"', "'")]
     asks = any(word in _ASKING or _SIGN.fullmatch(word) for word in words) or words[-1] in _OPEN_END
     plain = [word for word in words if word not in problem.bindings]
-    if not asks and (len(plain) < 2 or not _TELLING.isdisjoint(words)):
-        raise Refusal(f"this text does not ask anything; end it with a question, {EXAMPLE}")
+    if not asks and ((len(plain) < 2 and len(problem.bindings) < 2) or not _TELLING.isdisjoint(words)):
+        raise NotAQuestion(f"this text does not ask anything; end it with a question, {EXAMPLE}")
