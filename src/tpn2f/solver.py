@@ -5,41 +5,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-import torch
-
 from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
 from tpn2f.codec import Codec
-from tpn2f.config import Config, make_config
 from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import DescribesSteps, DoubtsAnswers, HasOptions, HasSteps, TellsUnits, doubts_of, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError, NotAQuestion
 from tpn2f.grammar import make_grammar
-from tpn2f.model import Model, build_model
+from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import Candidate, beam, first_accepted, greedy
+from tpn2f.setting import make_model, read_memory, read_setting, setting
 from tpn2f.solution import GUESS, Alternative, Question, Solution
 from tpn2f.trust.belief import Belief
 from tpn2f.trust.memory import Memory
 from tpn2f.trust.signals import Answered, doubts, look_up, signals
-from tpn2f.vocabulary import Vocabulary
 from tpn2f.wording import clean
+
+__all__ = [
+    "Solver",
+    "bundled_model",
+    "bundled_models",
+    "find_model",
+    "make_model",
+    "read_setting",
+    "setting",
+    "unread",
+    "without_model",
+]
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Where the models that come with the package are."""
 DEFAULT_MODEL = "everyday"
 """The bundled model that answers when nobody names one."""
-VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
-MEMORY, RUNS, KNOWN = "memory", "runs", "known.txt"
-"""Where a checkpoint has what its model remembers: a group of tensors, the one in it, and a text."""
 COMPUTED = "computed as it is written, without a model"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
@@ -93,7 +99,7 @@ class Solver:
             raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
         solver = cls(language, codec, model.eval(), temperature)
         solver.texts, solver.learned_from = checkpoint.texts, config.data.train
-        solver.memory = _read_memory(checkpoint, where)
+        solver.memory = read_memory(checkpoint, where)
         if "belief" in checkpoint.state:
             solver.belief = Belief.from_json(checkpoint.state["belief"], where)
             solver.guess_below = float(checkpoint.state.get("guess_below", GUESS))
@@ -321,16 +327,6 @@ def without_model(solution: Solution) -> Solution:
     return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
 
 
-def _read_memory(checkpoint: Checkpoint, where: str) -> Memory | None:
-    """What a checkpoint's model remembers of its training texts; None if it was never calibrated with them."""
-    field = checkpoint.tensors.get(MEMORY, {}).get(RUNS)
-    if field is None:
-        return None
-    if field.dtype != torch.uint8 or field.dim() != 1 or not len(field):
-        raise CheckpointError(f"{where}: the memory is {field.dtype} {tuple(field.shape)}; expected a row of bytes")
-    return Memory(checkpoint.texts.get(KNOWN, "").splitlines(), field.numpy())
-
-
 def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:
     """Places in batches; fewer of them where the texts are very long."""
     part: list[int] = []
@@ -369,32 +365,3 @@ def bundled_model(domain: str | None = None) -> str:
         there = ", ".join(bundled_models()) or "none yet"
         raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
     return name
-
-
-def make_model(config: Config, codec: Codec) -> Model:
-    """A fresh model of the right sizes."""
-    sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return build_model(config.model, *sizes, codec.argument_of_word())
-
-
-def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
-    """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
-    texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
-    return state, texts
-
-
-def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
-    """The config and the codec of a checkpoint. Raises CheckpointError for what is missing."""
-    for key in ("config", "n_positions", "longest"):
-        if key not in checkpoint.state:
-            raise CheckpointError(f"{where}: the checkpoint's state has no {key!r}")
-    vocabularies: dict[str, Vocabulary] = {}
-    for name in VOCABULARIES:
-        if f"{name}.txt" not in checkpoint.texts:
-            raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
-        vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
-    config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )

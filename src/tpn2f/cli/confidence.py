@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,10 @@ def calibrate(
     remember: Annotated[
         bool, typer.Option(help="Let the model remember its training texts, to know what is like them.")
     ] = True,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Fit nothing: measure the calibrated model on any split, by the answer."),
+    ] = False,
     dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
@@ -45,6 +50,9 @@ def calibrate(
     from tpn2f.evaluation import digest
     from tpn2f.solver import Solver
 
+    if measure:
+        _measure(model, split, width, limit, output, domain, data, as_json)
+        return
     with spinner("loading the model") as update:
         solver = Solver.load(model, data, domain)
         splits = Splits(solver.domain)
@@ -86,3 +94,54 @@ def calibrate(
     if not dry:
         place = write_calibration(model, found, trust, solver.memory)
         err.print(f"confidence written into {escape(str(place))}", soft_wrap=True)
+
+
+def _measure(
+    model: str,
+    split: str | None,
+    width: int,
+    limit: int,
+    output: Path | None,
+    domain: str | None,
+    data: Path | None,
+    as_json: bool,
+) -> None:
+    """What the stored confidence is worth on splits that it was not fitted on; these may be for tests."""
+    from tpn2f.cli.display import show_left_out
+    from tpn2f.confidence import judge, measure_sources
+    from tpn2f.evaluation import digest
+    from tpn2f.solver import Solver
+
+    with spinner("loading the model") as update:
+        solver = Solver.load(model, data, domain)
+        if solver.belief is None:
+            raise DataError(f"{model} has no confidence by signals yet; calibrate it first")
+        splits, split = Splits(solver.domain), split or "+".join(split_roles(solver.domain).tests)
+        judged = judge(
+            solver,
+            split,
+            width,
+            limit,
+            lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+            splits,
+            by_answer=True,
+            tests=True,
+        )
+        found = measure_sources(solver.belief, judged, solver.guess_below)
+    told = {
+        "model": Path(model).name,
+        "domain": solver.domain.name,
+        "split": split,
+        "mode": "greedy" if width == 1 else f"beam {width}",
+        "right": "by answer",
+        "guess_below": solver.guess_below,
+        "sources": [asdict(one) for one in found],
+        "examples_sha256": digest([example for part in split.split("+") for example in splits.take(part, limit)]),
+    }
+    text = json.dumps(told, indent=1)
+    if as_json:
+        out.print(text, soft_wrap=True, markup=False)
+    else:
+        show_left_out(out, found, "confidence on sources that it was not fitted on")
+    if output is not None:
+        write(output, text)

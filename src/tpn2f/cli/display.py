@@ -18,7 +18,7 @@ from tpn2f.solution import Solution
 from tpn2f.wording import format_step, format_sum, format_value
 
 if TYPE_CHECKING:
-    from tpn2f.confidence import Calibration, Trust
+    from tpn2f.confidence import Calibration, LeftOut, Trust
     from tpn2f.training import Event, Trainer
     from tpn2f.tuning import Best, TrialEvent, Tuner
 
@@ -96,16 +96,22 @@ def show_calibration(console: Console, calibration: Calibration) -> None:
 
 def show_trust(console: Console, trust: Trust) -> None:
     """Shows what a confidence from signals is worth on sources that it was not fitted on."""
-    table = Table(title="confidence by signals, on each source when it is left out")
-    table.add_column("source left out")
+    rows = (*trust.left_out, trust.together)
+    show_left_out(console, rows, "confidence by signals, on each source when it is left out")
+    console.print(f"below a confidence of {trust.guess_below:.3f} an answer is called a guess", soft_wrap=True)
+
+
+def show_left_out(console: Console, rows: Iterable[LeftOut], title: str) -> None:
+    """A row a source: how much is right, the calibration error, and what is not called a guess."""
+    table = Table(title=title)
+    table.add_column("source")
     for column in ("answers", "right", "error", "guess below", "no guess", "of these right"):
         table.add_column(column, justify="right")
-    for one in (*trust.left_out, trust.together):
+    for one in rows:
         shares = (f"{100 * share:.1f} %" for share in (one.coverage, one.right))
         cells = f"{100 * one.accuracy:.1f} %", f"{100 * one.error:.2f} %", f"{one.threshold:.3f}", *shares
         table.add_row(one.source, f"{one.count:,}", *cells)
     console.print(table)
-    console.print(f"below a confidence of {trust.guess_below:.3f} an answer is called a guess", soft_wrap=True)
 
 
 def show_example(console: Console, domain: Domain, example: Example) -> None:

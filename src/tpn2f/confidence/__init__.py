@@ -8,6 +8,7 @@ from tpn2f.confidence.judging import write_calibration as write_calibration
 from tpn2f.confidence.sources import LeftOut as LeftOut
 from tpn2f.confidence.sources import Trust as Trust
 from tpn2f.confidence.sources import find_trust as find_trust
+from tpn2f.confidence.sources import measure_sources as measure_sources
 from tpn2f.confidence.temperature import Calibration as Calibration
 from tpn2f.confidence.temperature import Judged as Judged
 from tpn2f.confidence.temperature import answered as answered

@@ -20,7 +20,8 @@ from tpn2f.confidence.temperature import Calibration, Judged
 from tpn2f.domain import Domain, Example, NamesLicences, Problem, Splits, split_parts, split_roles
 from tpn2f.errors import DataError
 from tpn2f.program import Program
-from tpn2f.solver import KNOWN, MEMORY, RUNS, Solver, find_model
+from tpn2f.setting import KNOWN, MEMORY, RUNS
+from tpn2f.solver import Solver, find_model
 from tpn2f.trust.memory import Memory, remember
 
 
@@ -32,11 +33,15 @@ def judge(
     progress: Callable[[int, int], None] = lambda done, total: None,
     splits: Splits | None = None,
     by_answer: bool = False,
+    tests: bool = False,
 ) -> list[Judged]:
-    """A split solved and judged, strictly or by the answer, with signals. A limit holds for each of joined splits."""
+    """A split solved and judged, strictly or by the answer, with signals. A limit holds for each of joined splits.
+
+    Splits for tests are refused, unless the finished model is only measured.
+    """
     roles = split_roles(solver.domain)
     for part in split_parts(split):
-        if part in roles.tests:
+        if part in roles.tests and not tests:
             raise DataError(f"{part}: a test split judges the finished model; calibrate on {roles.select}")
     taken = splits or Splits(solver.domain)
     examples = [(part, example) for part in split_parts(split) for example in taken.take(part, limit)]

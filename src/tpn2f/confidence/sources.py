@@ -129,6 +129,16 @@ def guess_threshold(judged: Sequence[Judged], goal: float) -> float:
     return NEVER if found is None else max(found, goal - SLACK)
 
 
+def measure_sources(belief: Belief, judged: Sequence[Judged], threshold: float) -> list[LeftOut]:
+    """What a finished belief is worth on sources that it was not fitted on: each, and all together."""
+    found = believed(belief, judged)
+    parts = [
+        measure(source, [one for one in found if one.source == source], threshold)
+        for source in dict.fromkeys(one.source for one in found)
+    ]
+    return [*parts, measure("all", found, threshold)]
+
+
 def measure(source: str, judged: Sequence[Judged], threshold: float) -> LeftOut:
     """What confidences are worth, as they are."""
     accuracy = sum(one.right for one in judged) / len(judged)
