@@ -16,7 +16,7 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
 from tpn2f.domain import NamesLicences, load_domain
 from tpn2f.errors import CheckpointError
-from tpn2f.setting import MEMORY, read_setting
+from tpn2f.setting import KNOWN, MEMORY, read_setting
 from tpn2f.solver import PRETRAINED
 
 LARGEST = 30_000_000
@@ -87,6 +87,14 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     return [*rows, ("pre-trained", "nothing" if own else f"fixed word vectors of {Path(vectors).name}")]
 
 
+def _remembered(checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """What of its training texts a model carries, where it carries any."""
+    known = checkpoint.texts.get(KNOWN, "").count("\n")
+    if MEMORY not in checkpoint.tensors:
+        return []
+    return [("remembers", f"{known:,} training questions as text ({KNOWN}); which runs of words occurred, hashed")]
+
+
 def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:
     """The model card, in Markdown: what it is, how it was made, what it is worth, what not to expect of it."""
     config, codec = read_setting(checkpoint, name)
@@ -105,6 +113,7 @@ def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]
         ("seed", str(config.training.seed)),
         ("epoch of these weights", f"{standing.get('epoch', 0)} of {config.training.epochs}"),
         ("training so far", f"{standing.get('seconds', 0.0) / 60:.0f} minutes"),
+        *_remembered(checkpoint),
     ]
     lines = [f"# {name}", "", "| | |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows), ""]
     for report in reports:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
@@ -49,6 +48,7 @@ class Memory:
 
     def __init__(self, questions: Sequence[str], field: NDArray[np.uint8]) -> None:
         self.questions, self.field = tuple(questions), field
+        self._index = _Index(self.questions)
 
     def familiarity(self, problem: Problem) -> float:
         """The share of a problem's runs of words that occurred in training."""
@@ -66,10 +66,6 @@ class Memory:
     def nearest(self, text: str) -> Nearest | None:
         """The question most like a text; None where none has a telling word in common."""
         return self._index.nearest(text) if self.questions else None
-
-    @cached_property
-    def _index(self) -> _Index:
-        return _Index(self.questions)
 
 
 def remember(texts: Iterable[tuple[str, Problem]], texts_too: bool = True, bits: int = BITS) -> Memory:
@@ -116,7 +112,7 @@ def _places(run: str, bits: int) -> list[int]:
 
 
 class _Index:
-    """Questions by their words and pairs of words, weighed by how rare these are (TF-IDF); built when first asked."""
+    """Questions by their words and pairs of words, weighed by how rare these are (TF-IDF)."""
 
     def __init__(self, questions: Sequence[str]) -> None:
         self.questions = questions
