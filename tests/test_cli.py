@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -400,6 +401,19 @@ def test_calibrate_measures_and_writes(tpn2f: Run, run_directory: Path, tmp_path
         == json.loads(place.read_text())["reported"]
     )
     assert_fails(tpn2f("calibrate", run_directory, "--split", "test"), "calibrate on dev")
+    assert_fails(tpn2f("calibrate", run_directory, "--measure", "--split", "test"), "calibrate it first")
+
+
+def test_a_calibrated_model_is_measured_on_test(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run_directory / "checkpoints" / "best", tmp_path / "model")
+    assert tpn2f("calibrate", copied, "--limit", 40).code == 0
+    before = (copied / "state.json").read_bytes()
+    place = tmp_path / "confidence.json"
+    measured = tpn2f("calibrate", copied, "--measure", "--split", "test", "--limit", 30, "--output", place)
+    assert measured.code == 0 and "of these right" in measured.out, measured.err
+    told = json.loads(place.read_text())
+    assert [(one["source"], one["count"]) for one in told["sources"]] == [("test", 30), ("all", 30)]
+    assert (copied / "state.json").read_bytes() == before
 
 
 def test_export_writes_files(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.codec import Codec
-from tpn2f.confidence import Judged, calibrate, find_trust, halves, make_memory, write_calibration
+from tpn2f.confidence import Judged, calibrate, find_trust, halves, make_memory, measure_sources, write_calibration
 from tpn2f.confidence.judging import is_right, source_of
 from tpn2f.confidence.sources import NEVER, SLACK, guess_threshold
 from tpn2f.config import Config, DataConfig
@@ -61,6 +61,16 @@ def test_no_source_is_judged_by_itself():
     before, after = (find_trust(one).left_out[0] for one in (judged, turned))
     assert (before.threshold, before.coverage) == (after.threshold, after.coverage)
     assert before.accuracy == pytest.approx(1 - after.accuracy)
+
+
+def test_a_finished_belief_is_measured_as_it_is():
+    judged = drawn({"a": 0, "b": -3}, 1000)
+    belief = find_trust(drawn({"c": 0, "d": 0}, 1000)).belief
+    a, b, whole = measure_sources(belief, judged, 0.8)
+    assert (a.source, b.source, whole.source) == ("a", "b", "all") and whole.count == a.count + b.count
+    assert a.error < 0.07 < b.error and a.threshold == 0.8
+    sure = [one for one in judged if one.source == "a" and belief.confidence(one.signals) >= 0.8]
+    assert a.coverage == len(sure) / 1000 and a.right == sum(one.right for one in sure) / len(sure)
 
 
 def test_one_source_is_divided_into_halves():

@@ -25,7 +25,7 @@ from tpn2f.setting import make_model, read_memory, read_setting, setting
 from tpn2f.solution import GUESS, Alternative, Question, Solution
 from tpn2f.trust.belief import Belief
 from tpn2f.trust.memory import Memory
-from tpn2f.trust.signals import Answered, doubts, look_up, signals
+from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
 from tpn2f.wording import clean
 
 __all__ = [
@@ -277,7 +277,7 @@ class Solver:
         value, _, _ = self._run(candidate.program, problem)
         return signals(self._answered(problem, candidate, value, look_up(self.memory, problem, text)))
 
-    def _answered(self, problem: Problem, candidate: Candidate, value: object, known: Mapping[str, object]) -> Answered:
+    def _answered(self, problem: Problem, candidate: Candidate, value: object, known: Known) -> Answered:
         found: Collection[str] = ()
         if isinstance(self.domain, DoubtsAnswers) and candidate.program is not None:
             found = self.domain.doubtful(problem, candidate.program, value)

@@ -53,7 +53,8 @@ class Trust:
     goal: float
     left_out: tuple[LeftOut, ...]
     together: LeftOut
-    """All answers, each judged by the belief that was fitted without its source."""
+    """All answers, each judged by the belief and the threshold that were found without its source. Its `threshold` is
+    the one that is stored."""
 
     def facts(self) -> dict[str, Any]:
         """For JSON."""

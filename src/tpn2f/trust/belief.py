@@ -53,14 +53,16 @@ class Belief:
             if not isinstance(told, dict):
                 raise TypeError("not an object")
             names = tuple(str(name) for name in told["names"])
-            rows = [tuple(float(value) for value in told[key]) for key in ("means", "deviations", "weights")]
+            means, deviations, weights = (
+                tuple(float(value) for value in told[key]) for key in ("means", "deviations", "weights")
+            )
             bias = float(told["bias"])
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{where}: the checkpoint's belief cannot be read ({error!r})") from error
-        numbers = [*(value for row in rows for value in row), bias]
-        if any(len(row) != len(names) for row in rows) or not all(map(math.isfinite, numbers)) or min(rows[1]) <= 0:
+        whole = len(names) == len(means) == len(deviations) == len(weights)
+        if not whole or not all(map(math.isfinite, (*means, *deviations, *weights, bias))) or min(deviations) <= 0:
             raise CheckpointError(f"{where}: the checkpoint's belief needs a finite number per name")
-        return cls(names, *rows, bias)
+        return cls(names, means, deviations, weights, bias)
 
 
 def fit_belief(
@@ -96,8 +98,8 @@ def fit_belief(
         found = found - step
         if float(np.abs(step).max()) < 1e-9:
             break
-    numbers = [tuple(map(float, row)) for row in (means, deviations, found[:-1])]
-    return Belief(tuple(names), *numbers, float(found[-1]))
+    spread, mean, weight = (tuple(map(float, row)) for row in (deviations, means, found[:-1]))
+    return Belief(tuple(names), mean, spread, weight, float(found[-1]))
 
 
 def _bounded(value: float) -> float:

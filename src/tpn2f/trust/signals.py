@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from tpn2f.domain import Problem
 from tpn2f.program import Program
@@ -75,8 +75,16 @@ class Answered:
         return max(0.0, math.log10(max(abs(self.number or 0.0), 1.0) / (HUGE * max(largest, 1.0))))
 
 
-def look_up(memory: Memory | None, problem: Problem, text: str = "") -> dict[str, Any]:
+class Known(TypedDict, total=False):
     """What a memory knows of a question: the fields of an `Answered` that come from it."""
+
+    familiarity: float
+    new: tuple[str, ...]
+    nearest: Nearest | None
+
+
+def look_up(memory: Memory | None, problem: Problem, text: str = "") -> Known:
+    """What a memory knows of a question; nothing where there is none."""
     if memory is None:
         return {}
     words = ("0" if word in problem.bindings else word for word in problem.words)
