@@ -27,7 +27,13 @@ def make_model(config: Config, codec: Codec) -> Model:
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
     """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
+    state: dict[str, object] = {
+        "config": asdict(config),
+        "n_positions": codec.n_positions,
+        "longest": codec.longest,
+    }
+    if codec.reader is not None:
+        state["reader"] = dict(codec.reader.identity())
     texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
     return state, texts
 
@@ -43,9 +49,8 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
             raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
         vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
     config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )
+    words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
+    return config, Codec(words, relations, arguments, checkpoint.state["n_positions"], checkpoint.state["longest"])
 
 
 def read_memory(checkpoint: Checkpoint, where: str) -> Memory | None:

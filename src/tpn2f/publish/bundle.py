@@ -25,6 +25,7 @@ KEPT = (
     "config",
     "n_positions",
     "longest",
+    "reader",
     "data_sha256",
     "standing",
     "temperature",
@@ -84,7 +85,10 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
     rows = [("sources", "; ".join(f"{source}: {licence}" for source, licence in named))] if named else []
-    return [*rows, ("pre-trained", "nothing" if own else f"fixed word vectors of {Path(vectors).name}")]
+    parts = [] if own else [f"fixed word vectors of {Path(vectors).name}"]
+    if config.data.reader:
+        parts.append(f"{config.data.reader} reads before it, and has to be installed")
+    return [*rows, ("pre-trained", "; ".join(parts) or "nothing")]
 
 
 def _remembered(checkpoint: Checkpoint) -> list[tuple[str, str]]:

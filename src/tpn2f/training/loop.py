@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
+from tpn2f.contextual import StoredReader, load_reader
 from tpn2f.domain import Domain, Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
@@ -43,7 +44,10 @@ HEALTH_EXAMPLES = 64
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened. Kinds: step, dev, saved, note, finished."""
+    """Something that happened. Kinds: reading, step, dev, saved, note, finished.
+
+    While a pre-trained encoder is reading the texts, before the first step, `step` counts their words.
+    """
 
     kind: str
     step: int = 0
@@ -106,7 +110,9 @@ class Trainer:
         self.data_digest = digest(examples)
         vectors = named_vectors(config)
         more = vectors.words[: config.data.more_words] if vectors is not None else ()
-        self.codec = Codec.build(examples, config.data.word_at_least, more)
+        live = load_reader(config.data.reader, config.model.d_contextual)
+        self.reader = None if live is None else StoredReader(live)
+        self.codec = replace(Codec.build(examples, config.data.word_at_least, more), reader=self.reader)
         self.examples = weigh(parts, config)
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
@@ -160,6 +166,9 @@ class Trainer:
         if self.processes.leads:
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        yield from self._read_texts()
+        if self.reader is not None and self._stops_alone():
+            return
         started, already = time.perf_counter(), standing.seconds
         saved = started
         steps_before = standing.step
@@ -193,6 +202,22 @@ class Trainer:
             saved = time.perf_counter()
             yield self._save()
         yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
+
+    def _read_texts(self) -> Iterator[Event]:
+        """Lets the pre-trained encoder read what no training has had it read before."""
+        if self.reader is None or self.standing.finished:
+            return
+        for note in self.reader.store.notes:
+            yield self._event("note", text=note)
+        started = time.perf_counter()
+        problems = [example.problem for example, _ in self.examples] + [example.problem for example in self.dev]
+        for done, total in self.reader.prepare(problems, self._stops_alone):
+            left = (time.perf_counter() - started) / done * (total - done)
+            yield Event("reading", done, total, self.standing.epoch, seconds_left=left)
+
+    def _stops_alone(self) -> bool:
+        """Whether to stop outside of a step: several processes only stop together."""
+        return self.stop and self.processes.size == 1
 
     def _step(self, examples: Sequence[Weighted]) -> None:
         standing, training = self.standing, self.config.training
@@ -286,7 +311,8 @@ class Trainer:
         if not examples:
             return {}
         with evaluating(self.model):
-            return representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4])
+            batch = self.codec.batch(examples).to(self.device)
+            return representation_health(self.model, *batch[:4], batch.contextual)
 
     def _put(self, weights: Sequence[Tensor]) -> None:
         with torch.no_grad():
