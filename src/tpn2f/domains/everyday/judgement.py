@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tpn2f.domain import Problem
+from tpn2f.domains.everyday.sense import counts_things
 from tpn2f.errors import NotAQuestion
 from tpn2f.program import Program
 
@@ -45,10 +46,9 @@ def doubtful(problem: Problem, program: Program, value: object) -> frozenset[str
         return frozenset()
     words = frozenset(problem.words)
     largest = max((abs(number) for number in problem.bindings.values() if isinstance(number, float)), default=0.0)
-    counted = any(pair == ("how", "many") for pair in zip(problem.words, problem.words[1:]))
     hundred = any(step.relation == "percent" or "const_100" in step.arguments for step in program)
     found = {
-        "part of a thing": counted and not float(value).is_integer(),
+        "part of a thing": abs(value - round(value)) > 1e-6 and counts_things(problem),
         "percent as a number": "%" in words and not hundred,
         "more left than there was": bool(words & _LEFT) and value > largest,
         "total below a part": bool(words & _TOTAL) and value < largest,
