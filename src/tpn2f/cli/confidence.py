@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, WidthOption, err, out, spinner, write
+from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, err, out, spinner, write
 from tpn2f.domain import Splits, split_roles
 from tpn2f.errors import DataError
 
@@ -21,7 +21,10 @@ def calibrate(
         str | None,
         typer.Option(help="The split to calibrate on, or several joined by a plus. Default: that of the domain."),
     ] = None,
-    width: WidthOption = 1,
+    width: Annotated[
+        int,
+        typer.Option("--beam", min=0, max=100, help="How many hypotheses the search keeps; 0 as people are answered."),
+    ] = 0,
     goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is reported.")] = 0.95,
     trusted: Annotated[
         float, typer.Option(min=0.5, max=1.0, help="The share of answers not called guesses that is to be right.")
@@ -73,6 +76,7 @@ def calibrate(
             by_answer,
         )
         found, trust = find(*halves(judged), goal), find_trust(judged, trusted)
+    width = width or solver.usual_width
     mode = "greedy" if width == 1 else f"beam {width}"
     told = {
         "model": Path(model).name,
@@ -132,7 +136,7 @@ def _measure(
         "model": Path(model).name,
         "domain": solver.domain.name,
         "split": split,
-        "mode": "greedy" if width == 1 else f"beam {width}",
+        "mode": "greedy" if (width or solver.usual_width) == 1 else f"beam {width or solver.usual_width}",
         "right": "by answer",
         "guess_below": solver.guess_below,
         "sources": [asdict(one) for one in found],
