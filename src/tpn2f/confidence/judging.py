@@ -86,12 +86,13 @@ def half(problem: Problem) -> int:
 def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Memory:
     """The memory of what a model learned from: `gsm8k+generated*0.5`. Raises DataError where the data is not there.
 
-    Texts are kept only where the domain names the licences of its data: nobody else's texts go into a model unasked.
+    Only texts that the domain calls quotable are kept: nobody else's data goes into a model.
     """
     taken = splits or Splits(domain)
     parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
-    texts = ((example.text, example.problem) for part in parts for example in taken.take(part))
-    return remember(texts, texts_too=isinstance(domain, NamesLicences))
+    quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
+    read = ((part in quotable, example) for part in parts for example in taken.take(part))
+    return remember((example.text if quoted else "", example.problem) for quoted, example in read)
 
 
 def write_calibration(
