@@ -73,7 +73,8 @@ def serve(
 
 def load_models(places: list[str], data: Path | None, domain: str | None = None) -> dict[str, Solver]:
     """The models under short names: the name of the run directory, with a number if it occurs twice."""
-    from tpn2f.solver import Solver, bundled_models
+    from tpn2f.pretrained import bundled_models
+    from tpn2f.solver import Solver
 
     wanted = places or bundled_models()
     if not wanted:

@@ -16,8 +16,8 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
 from tpn2f.domain import NamesLicences, load_domain
 from tpn2f.errors import CheckpointError
+from tpn2f.pretrained import PRETRAINED
 from tpn2f.setting import KNOWN, MEMORY, read_setting
-from tpn2f.solver import PRETRAINED
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
