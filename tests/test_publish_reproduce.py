@@ -43,7 +43,8 @@ def test_every_row_has_a_config_and_all_learn_from_the_same(table):
     configs = [row_config(ROOT / "configs", row) for row in TABLES[table].rows]
     assert [config.name for config in configs] == list(TABLES[table].rows)
     assert {config.data.domain for config in configs} == {table}
-    assert len({config.data.dev for config in configs}) == 1
+    if table != "everyday":  # whose second row leaves MathQA out, and is no comparison
+        assert len({config.data.dev for config in configs}) == 1
     assert all("test" not in (config.data.train, config.data.dev) for config in configs)
 
 

@@ -146,15 +146,16 @@ def test_the_everyday_row_has_what_is_scored_and_leaves_out_the_rest(tmp_path):
     for split, groups in {
         "gsm8k-test": {"all": 0.125, "3-step": 0.05, "no program": 0.0, "1-step": 0.5, "3 tuples": 0.05},
         "mathqa-test": {"all": 0.7},
-        "generated-test": {"all": 0.9, "unseen phrasing": 0.96, "unseen kind": 0.41},
+        "generated-test": {"all": 0.9, "unseen phrasing": 0.96, "unseen kind": 0.41, "unseen story": 0.33},
     }.items():
         (tmp_path / f"everyday-{split}.json").write_text(json.dumps(everyday_report(split, groups)))
     last = TABLES["everyday"](tmp_path).splitlines()[-1]
     # Of MathQA the nearest option counts; SVAMP, MAWPS and the challenge are not scored.
-    assert last == "| everyday (greedy) |  |  | 12.5 | 35.0 |  | 96.0 | 41.0 |"
+    assert last == "| everyday (greedy) |  |  | 12.5 | 35.0 |  | 96.0 | 41.0 | 33.0 |"
     splits = [row.split(" | ")[0] for row in TABLES["everyday-splits"](tmp_path).splitlines()[2:]]
-    new = ["| generated-test, unseen phrasing", "| generated-test, unseen kind"]
-    assert splits == ["| gsm8k-test", "| mathqa-test", "| generated-test", *new]
+    system = ", `everyday (greedy)`"
+    new = [f"| generated-test{system}, unseen {what}" for what in ("phrasing", "kind", "story")]
+    assert splits == [f"| {split}{system}" for split in ("gsm8k-test", "mathqa-test", "generated-test")] + new
     steps = TABLES["everyday-steps"](tmp_path).splitlines()
     assert [row.split(" | ")[0] for row in steps[2:]] == ["| all", "| 1-step", "| 3-step", "| no program"]
     assert steps[2] == "| all | 10 | 10.00 (0.0-20.0) | 12.50 (11.5-13.5) | 6.25 (0.0-100.0) |"
@@ -163,3 +164,17 @@ def test_the_everyday_row_has_what_is_scored_and_leaves_out_the_rest(tmp_path):
 def test_the_everyday_table_has_the_splits_that_are_scored():
     places = {report_path(Path("r"), "everyday", split, "everyday").name for split in ROWS["everyday"].splits}
     assert places == {f"everyday-{split}.json" for split, _, _ in COLUMNS.values()}
+
+
+def test_every_everyday_row_that_is_scored_stands_in_the_table(tmp_path):
+    for ending in ("", "-beam5-guided", "-minilm", "-minilm-beam5-guided"):
+        made = everyday_report("svamp", {"all": 0.3})
+        made["facts"]["system"] = f"row{ending}"
+        (tmp_path / f"everyday-svamp{ending}.json").write_text(json.dumps(made))
+    rows = TABLES["everyday"](tmp_path).splitlines()[2 + len(PUBLISHED) :]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "row",
+        "row-beam5-guided",
+        "row-minilm",
+        "row-minilm-beam5-guided",
+    ]

@@ -70,7 +70,7 @@ class Mode:
     @property
     def suffix(self) -> str:
         """What the mode adds to the name of a report."""
-        beam = f"-beam{self.width}" if self.width > 1 else ""
+        beam = f"{f'-beam{self.width}' if self.width > 1 else ''}{'-guided' if self.guided else ''}"
         tests = f"-tests{self.tests}" if self.tests else ""
         return f"{beam}{tests}{'-options' if self.options else ''}{f'-memory{self.memory}' if self.memory else ''}"
 

@@ -83,9 +83,10 @@ TABLES = {
         ),
     ),
     "everyday": Table(
-        {"everyday": (GREEDY,)},
+        {"everyday": (GREEDY, Mode(5, guided=True)), "everyday-minilm": (GREEDY, Mode(5, guided=True))},
         (),
         (
+            "A guided beam passes over programs whose value cannot be the answer, such as half a child.",
             "An answer is right within 0.5 %; for MathQA, `solved` means that the nearest option is the right one.",
             "The published rows learn from MAWPS and ASDiv-A. Ours learns from neither.",
             "Published MAWPS scores are means of five folds of MAWPS; ours are of one test file of 238 problems.",

@@ -120,10 +120,11 @@ def row_label(report: Mapping[str, Any]) -> str:
     model = config["model"]
     side = model.get("variant") or SIDES[model["encoder"], model["decoder"]]
     grounded = "grounded " if model.get("grounded") else ""
+    reader = " with MiniLM" if model.get("d_contextual") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
     system = "retrieval+model with our" if facts.get("memory") else "our"
-    return f"{system} {grounded}{side}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
+    return f"{system} {grounded}{side}{reader}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
 
 
 def _figure(figure: float | None, interval: bool) -> str:
