@@ -33,7 +33,7 @@ LAYERS: tuple[set[str], ...] = (
     {"model"},
     {"codec", "config"},
     {"grammar", "checkpoint"},
-    {"search"},
+    {"search", "setting"},
     {"solver"},
     {"evaluation", "confidence", "export", "explain"},
     {"training"},

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Problem
+from tpn2f.errors import DivergedError
 from tpn2f.grammar import Masks
 from tpn2f.model import Model, State
 from tpn2f.program import Program
@@ -211,6 +212,8 @@ def _log_probabilities(
     `ahead` it may come to a dead end, where all is -inf.
     """
     log_probabilities = model.log_probabilities(state).cpu()
+    if log_probabilities.isnan().any():
+        raise DivergedError("the model computes no numbers: its weights are too large, or damaged")
     if grammar is None or progress is None:
         return log_probabilities
     allowed = grammar.allowed(progress, log_probabilities, ahead)

@@ -5,32 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tpn2f.checkpoint import MANIFEST, Checkpoint, load_weights, read_checkpoint
+from tpn2f.checkpoint import MANIFEST, Checkpoint, find_checkpoint, read_checkpoint
 from tpn2f.codec import Codec
-from tpn2f.config import Config, make_config
 from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
-from tpn2f.model import Model, build_model
+from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import Candidate, beam, first_accepted, greedy
+from tpn2f.setting import check_code, make_model, read_setting, rebuild_model, setting  # noqa: F401
 from tpn2f.solution import Alternative, Question, Solution
-from tpn2f.vocabulary import Vocabulary
 from tpn2f.wording import clean
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Where the models that come with the package are."""
 DEFAULT_MODEL = "everyday"
 """The bundled model that answers when nobody names one."""
-VOCABULARIES = ("words", "relations", "arguments")
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
 COMPUTED = "computed as it is written, without a model"
@@ -50,27 +48,40 @@ class Solver:
         self.grammar = make_grammar(domain, codec, slots_filled=tuples)
 
     @classmethod
-    def load(cls, place: Path | str | None = None, data: Path | str | None = None, domain: str | None = None) -> Solver:
+    def load(
+        cls,
+        place: Path | str | None = None,
+        data: Path | str | None = None,
+        domain: str | None = None,
+        trust: bool = False,
+    ) -> Solver:
         """From a run directory, a checkpoint directory, or a model that comes with the package, by its name.
 
         `domain` says where the domain is, if not where it was when the model was trained. Without a place it is the
-        bundled model of the domain.
+        bundled model of the domain. A model may name files of Python as its domain and as its variant. They are run
+        only if you name the domain, or `trust` the model.
         """
         if place is None:
             place, domain = bundled_model(domain), None
-        return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain)
+        return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain, trust)
 
     @classmethod
     def from_checkpoint(
-        cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
+        cls,
+        checkpoint: Checkpoint,
+        where: str,
+        data: Path | str | None = None,
+        domain: str | None = None,
+        trust: bool = False,
     ) -> Solver:
         config, codec = read_setting(checkpoint, where)
-        model = make_model(config, codec)
-        load_weights(model, checkpoint.tensors.get("model", {}), where)
+        if not trust:
+            check_code(config, domain, where)
+        model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         temperature = checkpoint.state.get("temperature")
-        if temperature is not None and not (isinstance(temperature, int | float) and 0 < temperature < math.inf):
+        if temperature is not None and not (type(temperature) in (int, float) and 1e-6 < temperature < 1e6):
             raise CheckpointError(
-                f"{where}: the checkpoint's temperature is {temperature!r}; expected a number above 0"
+                f"{where}: the checkpoint's temperature is {str(temperature)[:40]!r}; expected a number above 0"
             )
         try:
             language = load_domain(domain or config.data.domain, data)
@@ -78,7 +89,10 @@ class Solver:
             if domain is not None:
                 raise
             raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        solver = cls(language, codec, model.eval(), temperature)
+        try:
+            solver = cls(language, codec, model.eval(), temperature)
+        except (ValueError, KeyError, IndexError, RuntimeError) as error:
+            raise CheckpointError(f"{where}: its words do not fit the language {language.name}: {error}") from error
         solver.texts = checkpoint.texts
         return solver
 
@@ -237,7 +251,8 @@ class Solver:
 
     def confidence(self, candidate: Candidate) -> float:
         """The probability of a program among all well-formed ones, at the temperature that calibration found."""
-        return math.exp(candidate.log_probability / (self.temperature or 1.0))
+        found = candidate.log_probability / (self.temperature or 1.0)
+        return 0.0 if math.isnan(found) else math.exp(min(found, 0.0))
 
     def _run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
         """The value of a program and its steps, or why there is no value."""
@@ -285,8 +300,8 @@ def find_model(place: Path | str) -> Path:
     """The checkpoint of a run directory, of a checkpoint directory, or of a bundled model by its name."""
     folder = Path(place)
     for inner in (folder / "checkpoints" / "best", folder):
-        if (inner / MANIFEST).is_file():
-            return inner
+        if (there := find_checkpoint(inner)) is not None:
+            return there
     if str(place) in bundled_models():
         return PRETRAINED / str(place)
     there = ", ".join(bundled_models()) or "none is bundled"
@@ -307,32 +322,3 @@ def bundled_model(domain: str | None = None) -> str:
         there = ", ".join(bundled_models()) or "none yet"
         raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
     return name
-
-
-def make_model(config: Config, codec: Codec) -> Model:
-    """A fresh model of the right sizes."""
-    sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return build_model(config.model, *sizes, codec.argument_of_word())
-
-
-def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
-    """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
-    texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
-    return state, texts
-
-
-def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
-    """The config and the codec of a checkpoint. Raises CheckpointError for what is missing."""
-    for key in ("config", "n_positions", "longest"):
-        if key not in checkpoint.state:
-            raise CheckpointError(f"{where}: the checkpoint's state has no {key!r}")
-    vocabularies: dict[str, Vocabulary] = {}
-    for name in VOCABULARIES:
-        if f"{name}.txt" not in checkpoint.texts:
-            raise CheckpointError(f"{where}: the checkpoint has no vocabulary {name}.txt")
-        vocabularies[name] = Vocabulary.parse(checkpoint.texts[f"{name}.txt"], f"{where}/{name}.txt")
-    config = make_config(checkpoint.state["config"], where)
-    return config, Codec(
-        **vocabularies, n_positions=checkpoint.state["n_positions"], longest=checkpoint.state["longest"]
-    )

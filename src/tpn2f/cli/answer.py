@@ -22,6 +22,7 @@ from tpn2f.cli.terminal import (
     InputOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
     err,
     out,
@@ -95,6 +96,7 @@ def solve(
     abstain_below: Annotated[float, typer.Option(min=0.0, max=1.0, help="Give no answer below this confidence.")] = 0.0,
     value: InputOption = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -119,7 +121,7 @@ def solve(
         with spinner("loading the model"):
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
         # Questions that are typed or piped are answered line by line, those of a file in batches.
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))

@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, WidthOption, err, out, spinner, write
+from tpn2f.cli.terminal import (
+    DataOption,
+    JsonOption,
+    OtherDomainOption,
+    TrustOption,
+    WidthOption,
+    err,
+    out,
+    spinner,
+    write,
+)
 from tpn2f.domain import Splits, split_roles
 
 
@@ -28,6 +38,7 @@ def calibrate(
     dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,7 +50,7 @@ def calibrate(
     from tpn2f.solver import Solver
 
     with spinner("loading the model") as update:
-        solver = Solver.load(model, data, domain)
+        solver = Solver.load(model, data, domain, trust)
         splits = Splits(solver.domain)
         split = split or split_roles(solver.domain).select
         halves = judge(

@@ -21,6 +21,7 @@ from tpn2f.cli.terminal import (
     JsonOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
     err,
     out,
@@ -61,6 +62,7 @@ def explain(
     ] = None,
     value: InputOption = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,7 +83,7 @@ def explain(
     if {"png", "svg", "html"} & set(wanted):
         # Checked before the slow work starts: pictures need an extra.
         import tpn2f.explain.plots  # noqa: F401
-    solver = Solver.load(model, data, domain)
+    solver = Solver.load(model, data, domain, trust)
     inputs = dict(read_input(text) for text in value or [])
     found = []
     for text in asked:

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.learn import train_run
-from tpn2f.cli.terminal import DataOption, err, out, spinner, write
+from tpn2f.cli.terminal import DataOption, TrustOption, err, out, spinner, write
 from tpn2f.errors import DataError
 
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder of the run directories.")]
@@ -33,7 +33,7 @@ def reproduce(
 
     A training that was stopped continues from its last checkpoint. Every report says how many epochs its row had.
     """
-    from tpn2f.domain import load_domain
+    from tpn2f.domain import load_domain, names_code
     from tpn2f.evaluation import evaluate_system
     from tpn2f.publish.reproduce import TABLES, report_path, row_config, score_row
     from tpn2f.publish.tables import write_tables
@@ -49,10 +49,9 @@ def reproduce(
     if not unfinished:
         for name, config in configs.items():
             err.print(f"[bold]{escape(name)}[/]")
-            if not train_run(config, runs / name, data, resume=True):
-                again = f"tpn2f reproduce {table} --runs {runs}"
-                err.print(f"saved; continue with: {escape(again)}", soft_wrap=True)
-                raise typer.Exit(130)
+            again = f"tpn2f reproduce {table} --runs {runs}"
+            if code := train_run(config, runs / name, data, resume=True, again=again):
+                raise typer.Exit(code)
     results = root / "results"
     for name in rows:
         if unfinished and not (runs / name / "checkpoints" / "best").exists():
@@ -66,6 +65,8 @@ def reproduce(
                 known.splits,
                 data,
                 lambda split, done, total, name=name: update(f"scoring {name} on {split}: {done:,} of {total:,}"),
+                # What the person's own settings name as a file, the training has run already.
+                trust=any(names_code(spec) for spec in (configs[name].data.domain, configs[name].model.variant)),
             )
             for split, mode, report in reports:
                 write(report_path(results, table, split, name, mode), report.to_json())
@@ -90,6 +91,7 @@ def bundle(
         list[Path] | None, typer.Option(help="Reports of exactly these weights, for the model card; see `reproduce`.")
     ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
+    trust: TrustOption = False,
     data: DataOption = None,
 ) -> None:
     """Put a trained model into the package: float16 weights, vocabularies, config, a card and a map of its relations.
@@ -108,7 +110,7 @@ def bundle(
             raise DataError(f"{path} is not a report: {error}") from error
     texts = {}
     try:
-        texts[MAP] = draw_map(Solver.load(run, data), name).model_dump_json()
+        texts[MAP] = draw_map(Solver.load(run, data, trust=trust), name).model_dump_json()
     except DataError as error:
         err.print(f"without a map of relations: {escape(str(error))}", soft_wrap=True)
     place = write_bundle(run, name, reports, folder or PRETRAINED, texts)

@@ -14,6 +14,7 @@ from tpn2f.cli.terminal import (
     JsonOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
     err,
     out,
@@ -27,6 +28,7 @@ from tpn2f.errors import ConfigError, DataError
 
 def evaluate(
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     split: Annotated[str | None, typer.Option(help="Which examples to score. Default: dev.")] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
@@ -71,7 +73,7 @@ def evaluate(
         if model is not None:
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
             language = solver.domain
             split = split or split_roles(language).select
             report, examples, programs = evaluate_model(

@@ -54,13 +54,21 @@ def domain_names() -> list[str]:
     return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
 
 
+def names_code(spec: str) -> bool:
+    """Whether a domain or a model variant is named as a file or a module, and not as something that is installed.
+
+    What a stranger's model names like this is not loaded unless the person says so: it may do anything.
+    """
+    return ":" in spec or spec.endswith(".py")
+
+
 def load_domain(spec: str, data: Path | str | None = None) -> Domain:
     """A domain by installed name (`mathqa`), by module (`package.module:Name`) or by file (`path/file.py:Name`).
 
     A file that has one domain only may be named alone: `path/file.py`. Runs the code of the domain that is named, so
     only name files that you trust.
     """
-    if ":" in spec or spec.endswith(".py"):
+    if names_code(spec):
         make = _load_class(spec)
     else:
         points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

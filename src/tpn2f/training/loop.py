@@ -28,8 +28,10 @@ from tpn2f.metrics import is_same
 from tpn2f.model.evaluating import evaluating
 from tpn2f.model.health import representation_health
 from tpn2f.program import Program
-from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.setting import make_model, read_setting, setting
+from tpn2f.solver import Solver
 from tpn2f.training.examples import read_mixture, spread, weigh
+from tpn2f.training.faults import check_disk, check_weights_finite, diverged
 from tpn2f.training.hardware import choose_hardware
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
@@ -91,6 +93,7 @@ class Trainer:
         """`splits` may hold splits that are already read."""
         self.config, self.domain, self.folder, self.processes = config, domain, run, processes
         self.stop = False
+        self._unwritten: CheckpointError | None = None
         self.hardware = choose_hardware(config.training.device, config.training.precision)
         self.device = self.hardware.device
         if config.training.tensorboard:
@@ -137,12 +140,15 @@ class Trainer:
                 raise CheckpointError(f"{where} was trained with another config ({told})")
             if checkpoint.state.get("data_sha256") != self.data_digest or codec != self.codec:
                 raise CheckpointError(f"{where} was trained on other data than {self.config.data.train} holds now")
-        load_weights(self.model, checkpoint.tensors["model"], where)
-        load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
-        average = checkpoint.tensors.get("average")
-        if average:
-            self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
-        self.standing = Standing(**checkpoint.state["standing"])
+        load_weights(self.model, checkpoint.tensors.get("model", {}), where)
+        try:
+            load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
+            average = checkpoint.tensors.get("average")
+            if average:
+                self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
+            self.standing = Standing(**checkpoint.state["standing"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"{where}: the training cannot be continued: {error}") from error
         if changed:  # forced: with other settings a finished training may have more to do
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
         self._trim_metrics()
@@ -158,6 +164,7 @@ class Trainer:
     def _run(self) -> Iterator[Event]:
         standing, training = self.standing, self.config.training
         if self.processes.leads:
+            check_disk(self.model, self.config, self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
         started, already = time.perf_counter(), standing.seconds
@@ -186,6 +193,8 @@ class Trainer:
             last = standing.epoch == training.epochs
             if last or standing.epoch % training.evaluate_every == 0:
                 yield self._evaluate(epoch_loss, done / (time.perf_counter() - since))
+                if self._unwritten is not None:  # a full disk: the score was worth more than an end at once
+                    raise self._unwritten
                 since, done = time.perf_counter(), 0
             patient = not training.patience or standing.since_best < training.patience
             standing.finished = last or not patient
@@ -213,6 +222,8 @@ class Trainer:
         stop = torch.tensor([float(self.stop)], device=self.device)
         self.processes.sum(cost, stop, *(_gradient(parameter) for parameter in self.model.parameters()))
         self.stop = bool(stop > 0)
+        if not math.isfinite(cost.item()):
+            raise diverged(self.config, standing.step + 1)
         if training.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
         self.optimizer.step()
@@ -254,7 +265,10 @@ class Trainer:
             standing.best, standing.best_epoch, standing.since_best = dev, standing.epoch, 0
             if self.processes.leads:
                 best = self._checkpoint({"model": self.model.state_dict()})
-                write_checkpoint(self.folder / "checkpoints" / "best", best)
+                try:
+                    write_checkpoint(self.folder / "checkpoints" / "best", best)
+                except CheckpointError as error:
+                    self._unwritten = error
         health = self._health()
         self._put(weights)
         rate = self.rate(max(standing.step - 1, 0))
@@ -268,8 +282,11 @@ class Trainer:
         record |= {name: round(value, 4) for name, value in health.items()}
         record["seconds"] = round(standing.seconds, 1)
         if self.processes.leads:
-            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            try:
+                with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(record) + "\n")
+            except OSError as error:
+                self._unwritten = CheckpointError(f"cannot write {self.folder / 'metrics.jsonl'}: {error.strerror}")
         if speed:  # a run that resumes just before a scoring has no speed yet
             record["examples_per_second"] = round(speed, 1)
         return self._event("dev", dev=dev, loss=epoch_loss, record=record)
@@ -294,6 +311,7 @@ class Trainer:
                 parameter.copy_(tensor)
 
     def _save(self) -> Event:
+        check_weights_finite(self.model, self.config, self.standing.step)
         tensors: dict[str, dict[str, Tensor]] = {
             "model": self.model.state_dict(),
             "optimizer": optimizer_tensors(self.optimizer),

@@ -17,9 +17,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
+from tpn2f.checkpoint import save_tensors
 from tpn2f.errors import ConfigError, DataError
 
 LONGEST_WORD = 100
@@ -86,7 +87,11 @@ def convert_vectors(source: Path, target: Path, most: int) -> tuple[int, int]:
         raise DataError(f"{source} has no word vectors")
     letters = np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
     tensors = {"words": torch.from_numpy(letters.copy()), "vectors": torch.from_numpy(np.stack(rows))}
-    save_file(tensors, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save_tensors(tensors, target)
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"cannot write {target}: {error}") from error
     return len(words), len(rows[0])
 
 
