@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -183,7 +184,10 @@ class Told:
 
 def print_json(record: Mapping[str, object]) -> None:
     """Writes one line at once, so that whoever reads a pipe need not wait."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(record, ensure_ascii=plain)
+    # JSON itself escapes only the older half of the signs that control a terminal.
+    sys.stdout.write(re.sub("[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
     sys.stdout.flush()
 
 

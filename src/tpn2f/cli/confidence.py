@@ -9,12 +9,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tpn2f.cli.console import bearing
 from tpn2f.cli.terminal import (
     DataOption,
     JsonOption,
     OtherDomainOption,
     TrustOption,
     WidthOption,
+    check_targets,
     err,
     out,
     spinner,
@@ -47,8 +49,11 @@ def calibrate(
     from tpn2f.confidence import calibrate as find
     from tpn2f.confidence import facts, judge, write_calibration
     from tpn2f.evaluation import digest
-    from tpn2f.solver import Solver
+    from tpn2f.solver import Solver, find_model
 
+    check_targets(output)
+    if not dry:
+        check_targets(find_model(model).parent, folders=True)
     with spinner("loading the model") as update:
         solver = Solver.load(model, data, domain, trust)
         splits = Splits(solver.domain)
@@ -73,12 +78,13 @@ def calibrate(
         **facts(found),
     }
     text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
-    if as_json:
-        out.print(text, soft_wrap=True, markup=False)
-    else:
-        show_calibration(out, found)
-    if output is not None:
-        write(output, text)
+    with bearing(out, err):
+        if as_json:
+            out.print(text, soft_wrap=True, markup=False)
+        else:
+            show_calibration(out, found)
     if not dry:
         place = write_calibration(model, found)
         err.print(f"temperature and threshold written into {escape(str(place))}", soft_wrap=True)
+    if output is not None:
+        write(output, text)

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -34,19 +34,19 @@ class Terminal(Console):
             yield segment if shown is segment.text else Segment(shown, segment.style)
 
     @property
-    def file(self) -> IO[str]:
+    def file(self) -> Any:
         stream = super().file
-        return _Bearable(stream) if self.lenient else stream  # type: ignore[return-value]
+        return _Bearable(stream) if self.lenient else stream
 
     @file.setter
-    def file(self, new_file: IO[str]) -> None:
+    def file(self, new_file: Any) -> None:
         self._file = new_file
 
 
 class _Bearable:
     """A stream whose failures are not reported."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
@@ -92,7 +92,7 @@ def prepare_output() -> None:
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
-def give_up(stream: IO[str]) -> None:
+def give_up(stream: Any) -> None:
     """What is left in a stream that cannot be written goes nowhere, so that Python does not try again at its end."""
     try:
         stream.flush()

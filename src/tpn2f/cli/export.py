@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tpn2f.cli.terminal import DataOption, OtherDomainOption, TrustOption, out, spinner
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, TrustOption, check_targets, out, spinner
 
 
 def export(
@@ -18,6 +18,7 @@ def export(
     data: DataOption = None,
 ) -> None:
     """Write a model as ONNX: its encoder, its decoding step, and its words. Needs the extra `export`."""
+    check_targets(folder, folders=True)
     with spinner("exporting"):
         from tpn2f.export import export_model
         from tpn2f.solver import Solver

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.learn import train_run
-from tpn2f.cli.terminal import DataOption, TrustOption, err, out, spinner, write
+from tpn2f.cli.terminal import DataOption, TrustOption, check_targets, err, out, spinner, write
 from tpn2f.errors import DataError
 
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder of the run directories.")]
@@ -46,13 +46,14 @@ def reproduce(
         if name not in known.rows:
             raise DataError(f"{table} has no row {name!r}; it has {', '.join(known.rows)}")
     configs = {name: row_config(root / "configs", name, settings or []) for name in rows}
+    results = root / "results"
+    check_targets(results, folders=True)
     if not unfinished:
         for name, config in configs.items():
             err.print(f"[bold]{escape(name)}[/]")
             again = f"tpn2f reproduce {table} --runs {runs}"
             if code := train_run(config, runs / name, data, resume=True, again=again):
                 raise typer.Exit(code)
-    results = root / "results"
     for name in rows:
         if unfinished and not (runs / name / "checkpoints" / "best").exists():
             err.print(f"{escape(name)}: not trained yet, left out", soft_wrap=True)
@@ -102,6 +103,7 @@ def bundle(
     from tpn2f.solver import PRETRAINED, Solver
     from tpn2f.web.relations import MAP, draw_map
 
+    check_targets(folder or PRETRAINED, folders=True)
     reports = []
     for path in report or []:
         try:

@@ -16,6 +16,7 @@ from tpn2f.cli.terminal import (
     OtherDomainOption,
     TrustOption,
     WidthOption,
+    check_targets,
     err,
     out,
     spinner,
@@ -68,6 +69,8 @@ def evaluate(
 
     if (tests or options) and model is None:
         raise ConfigError(f"{'--tests' if tests else '--options'} works only with a model: name one with --model")
+    check_targets(save, output)
+    unsaved: DataError | None = None
     started = time.perf_counter()
     with spinner("scoring") as update:
         if model is not None:
@@ -85,7 +88,10 @@ def evaluate(
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
             )
             if save is not None:
-                write_predictions(save, examples, programs)
+                try:
+                    write_predictions(save, examples, programs)
+                except DataError as error:
+                    unsaved = error  # reported below the scores, which took longer than the file
         else:
             language = load_domain(domain or DEFAULT_DOMAIN, data)
             split = split or split_roles(language).select
@@ -94,10 +100,15 @@ def evaluate(
             else:
                 report = evaluate_system(language, split, system, limit)
     warn_skipped(language)
+    try:
+        if output is not None:
+            write(output, report.to_json())
+            err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    except DataError as error:
+        unsaved = error
     out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False, emoji=False)
-    if output is not None:
-        write(output, report.to_json())
-        err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    if unsaved is not None:
+        raise unsaved
 
 
 def results(

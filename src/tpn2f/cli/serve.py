@@ -76,6 +76,8 @@ def load_models(
     places: list[str], data: Path | None, domain: str | None = None, trust: bool = False
 ) -> dict[str, Solver]:
     """The models under short names: the name of the run directory, with a number if it occurs twice."""
+    from tpn2f.functions import FunctionDomain
+    from tpn2f.functions.isolation import isolate
     from tpn2f.solver import Solver, bundled_models
 
     wanted = places or bundled_models()
@@ -88,7 +90,11 @@ def load_models(
         number = 2
         while unused in solvers:
             unused, number = f"{name}-{number}", number + 1
-        solvers[unused] = Solver.load(place, data, domain, trust)
+        solver = Solver.load(place, data, domain, trust)
+        if isinstance(solver.domain, FunctionDomain):
+            # A function that never comes back must not take the server with it.
+            solver.domain = isolate(solver.domain)
+        solvers[unused] = solver
     return solvers
 
 

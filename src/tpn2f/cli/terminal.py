@@ -12,8 +12,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.console import err
-from tpn2f.cli.console import out as out
+from tpn2f.cli.console import err, out  # noqa: F401
 from tpn2f.domain import Domain, skipped_of
 from tpn2f.errors import DataError
 

@@ -6,13 +6,15 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tpn2f.domain.protocol import Domain
 from tpn2f.errors import DataError, DomainError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "tpn2f.domains"
 DEFAULT_DOMAIN = "mathqa"
@@ -47,6 +49,13 @@ def cache_folder() -> Path:
     """Where `tpn2f data get` puts what it fetches."""
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "tpn2f"
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """What is installed under a group. The standard library's way to find it is loaded when it is needed."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 def domain_names() -> list[str]:
