@@ -21,7 +21,7 @@ from tpn2f.cli.learn import _stopping
 from tpn2f.cli.terminal import check_targets
 from tpn2f.domain import Splits, load_domain
 from tpn2f.errors import DataError
-from tpn2f.metrics import Report
+from tpn2f.metrics import Group, Report
 
 
 def shell(
@@ -138,7 +138,7 @@ def test_scores_are_shown_even_if_they_cannot_be_kept(
     tpn2f: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
 ) -> None:
     """The disk becomes full between the check and the end."""
-    report = Report("scores of a long night", ())
+    report = Report("scores of a long night", (Group("all", 3, {}),))
 
     def full(*arguments: object) -> None:
         raise DataError(f"cannot write {tmp_path}: No space left on device")
@@ -183,7 +183,8 @@ def test_nothing_that_others_wrote_controls_the_terminal() -> None:
     stream = io.StringIO()
     console = Terminal(file=stream, force_terminal=True, color_system="standard", width=200)
     console.print(f"[bold]{HOSTILE}[/] two\nlines\tand tabs")
-    assert stream.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "").startswith(visible(HOSTILE))
+    shown = stream.getvalue().replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert shown.startswith(visible(HOSTILE.replace("\x07", ""))), "rich itself leaves out the bell"
     assert "\ufffd" in visible(HOSTILE) and not set(visible(HOSTILE)) & set("\x1b\x9b\x07\x7f\u202e\ud800")
     assert visible("two\nlines\tand × ü 数") == "two\nlines\tand × ü 数"
 
@@ -219,6 +220,11 @@ def test_an_address_that_is_none_is_one_line(tpn2f: Run, tmp_path: Path, source:
 def test_bytes_that_are_no_text_can_be_asked(tpn2f: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9 3\n"), encoding="utf-8"))
     assert_fails(tpn2f("explain", "--model", "nobody"), "there is no model nobody")
+
+
+def test_a_value_is_read_up_to_a_size(tpn2f: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tpn2f.cli.terminal.MOST_INPUT", 1_000)
+    assert_fails(tpn2f("run", "reverse(a)", "-i", "a=@/dev/zero", "-d", "algolisp"), "more than 1,000 characters")
 
 
 # Names of domains

@@ -16,6 +16,9 @@ from tpn2f.cli.console import err, out  # noqa: F401
 from tpn2f.domain import Domain, skipped_of
 from tpn2f.errors import DataError
 
+MOST_INPUT = 1 << 26
+"""The most characters of a file that is given with --input."""
+
 DomainOption = Annotated[
     str, typer.Option("--domain", "-d", help="An installed domain, or your own domain as file.py:Name.")
 ]
@@ -72,7 +75,11 @@ def read_input(text: str) -> tuple[str, object]:
     try:
         if value.startswith("@"):
             file = Path(value[1:])
-            text = file.read_text(encoding="utf-8")
+            # It may be a pipe, which has no size to ask for.
+            with file.open(encoding="utf-8") as stream:
+                text = stream.read(MOST_INPUT + 1)
+            if len(text) > MOST_INPUT:
+                raise DataError(f"--input {name}: {file} has more than {MOST_INPUT:,} characters")
             return name.strip(), json.loads(text) if file.suffix == ".json" else text
         return name.strip(), json.loads(value)
     except OSError as error:

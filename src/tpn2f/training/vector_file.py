@@ -62,7 +62,7 @@ def read_vectors(path: Path) -> VectorFile:
             f"training.word_vectors: there is no file {path}; expected random, company, or a file made by "
             "`tpn2f data vectors`"
         ) from error
-    except (SafetensorError, KeyError, UnicodeDecodeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OSError) as error:
         raise ConfigError(f"{path} is not a file of word vectors; make one with `tpn2f data vectors`") from error
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise ConfigError(f"{path} has {len(words)} words but vectors of the shape {tuple(vectors.shape)}")
