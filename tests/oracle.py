@@ -45,6 +45,17 @@ def lstm(
     return hidden, new_cell
 
 
+def read_in_context(own: np.ndarray, matrix: np.ndarray, contextual: np.ndarray) -> np.ndarray:
+    """The encoder's input where a text has contextual vectors: w + W_c c, for c of mean 0 and variance 1."""
+    found = []
+    for word, vector in zip(own, contextual):
+        mean = sum(vector) / len(vector)
+        variance = sum((entry - mean) ** 2 for entry in vector) / len(vector)
+        even = np.array([(entry - mean) / math.sqrt(variance + 1e-5) for entry in vector])
+        found.append(word + affine(matrix, even))
+    return np.stack(found)
+
+
 def encode(w: Weights, words: np.ndarray, temperature: float) -> dict[str, np.ndarray]:
     """The encoder: every word vector to a_f, a_r, f, r and T = f (x) r, the next hidden state of both."""
     d_filler, d_role = w["W_f"].shape[0], w["W_r"].shape[0]

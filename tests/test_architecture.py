@@ -30,7 +30,7 @@ LAYERS: tuple[set[str], ...] = (
     {"solution", "contract", "data"},
     {"tpr"},
     {"kernels"},
-    {"model"},
+    {"model", "contextual"},
     {"codec", "config"},
     {"grammar", "checkpoint"},
     {"search", "setting"},

@@ -25,6 +25,7 @@ from tpn2f.domain import (
     HasSteps,
     HasTests,
     HasTyping,
+    JudgesAnswers,
     JudgesTypes,
     ListsSkipped,
     NamesLicences,
@@ -42,7 +43,7 @@ from tpn2f.functions import FunctionDomain
 SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 ALGOLISP = {HasTyping, JudgesTypes, HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences, JudgesAnswers}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 

@@ -46,7 +46,10 @@ def test_there_are_many_kinds_and_no_phrasing_belongs_to_two() -> None:
 
 
 def test_what_is_held_out_is_never_in_training() -> None:
-    told = {part: list(islice(ProblemGenerator(1, part).examples(), 200)) for part in ("train", "dev", "test")}
+    told = {
+        part: list(islice(ProblemGenerator(1, part, bundled_kinds()).examples(), 200))
+        for part in ("train", "dev", "test")
+    }
     shown = {wording.source for _, draft, _ in told["train"] for wording in draft.wordings}
     assert all(kind.part == "train" for kind, _, _ in told["train"])
     for part in ("dev", "test"):
@@ -58,7 +61,7 @@ def test_what_is_held_out_is_never_in_training() -> None:
 def test_both_parts_for_judging_have_unseen_kinds_and_unseen_phrasings() -> None:
     for part in ("dev", "test"):
         origins = {example.id.split(":")[1] for example in generate(3, 150, part)}
-        assert origins == {"kind", "phrasing"}
+        assert origins == {"kind", "phrasing", "story"}
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])

@@ -1,4 +1,4 @@
-"""Word embeddings with fixed vectors: their sum, what training may change, and words that training never had."""
+"""Word embeddings with given vectors: their sum, what training may change, and words that training never had."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ deals in, put arguments behind relations: relation r is symbol r, argument a is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tpn2f.contextual.text import WordReader
 from tpn2f.domain import Example, Problem
 from tpn2f.errors import DataError, ProgramSyntaxError
 from tpn2f.program import Program, RelationalTuple, reference
@@ -32,9 +33,22 @@ class Batch(NamedTuple):
     tuples: Int[Tensor, "batch tuples slots"]
     tuple_counts: Int[Tensor, "batch"]
     weights: Float[Tensor, "batch"]
+    contextual: Float[Tensor, "batch words d_contextual"] | None = None
+    """A vector for every word, where the codec has a reader."""
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch(*(part.to(device) for part in self))
+        return Batch(*(None if part is None else part.to(device) for part in self))  # pyright: ignore[reportArgumentType]
+
+
+class Texts(NamedTuple):
+    """Problems as tensors, padded to the longest. In the order of `Model.encode`."""
+
+    words: Int[Tensor, "batch words"]
+    word_counts: Int[Tensor, "batch"]
+    contextual: Float[Tensor, "batch words d_contextual"] | None = None
+
+    def to(self, device: torch.device | str) -> Texts:
+        return Texts(*(None if part is None else part.to(device) for part in self))  # pyright: ignore[reportArgumentType]
 
 
 class Weighted(NamedTuple):
@@ -55,6 +69,8 @@ class Codec:
     """The largest arity: every tuple has this many argument slots."""
     longest: int
     """The most tuples of a training program."""
+    reader: WordReader | None = field(default=None, compare=False)
+    """Gives words vectors that depend on the text, for models with `d_contextual`; no part of the vocabularies."""
 
     @classmethod
     def build(cls, examples: Iterable[Example], word_at_least: int = 1, more_words: Iterable[str] = ()) -> Codec:
@@ -110,16 +126,32 @@ class Codec:
     def batch(self, examples: Sequence[Weighted | Example], noise: float = 0.0, unmarked: float = 0.0) -> Batch:
         """Examples as one padded batch; an example that is not weighted counts once. The rest as in `disturb`."""
         weighted = [example if isinstance(example, Weighted) else Weighted(example, 1.0) for example in examples]
-        texts = [self.disturb(self.encode_words(example.problem), noise, unmarked) for example, _ in weighted]
-        words, word_counts = _pad(texts)
+        heard = [self._hear(self.encode_words(example.problem), noise, unmarked) for example, _ in weighted]
+        words, word_counts = _pad([words for words, _ in heard])
+        contextual = self._contextual([example.problem for example, _ in weighted], [places for _, places in heard])
         programs = [torch.tensor(self.encode_program(example.program)) for example, _ in weighted]
         tuples = torch.nn.utils.rnn.pad_sequence(programs, batch_first=True, padding_value=PAD)
         tuple_counts = torch.tensor([len(program) for program in programs])
-        return Batch(words, word_counts, tuples, tuple_counts, torch.tensor([weight for _, weight in weighted]))
+        weights = torch.tensor([weight for _, weight in weighted])
+        return Batch(words, word_counts, tuples, tuple_counts, weights, contextual)
 
     def batch_words(self, problems: Sequence[Problem]) -> tuple[Int[Tensor, "batch words"], Int[Tensor, "batch"]]:
         """The words of problems, padded, and their counts."""
         return _pad([self.encode_words(problem) for problem in problems])
+
+    def batch_texts(self, problems: Sequence[Problem]) -> Texts:
+        """All that a model reads of problems: their words and, with a reader, contextual vectors."""
+        words, counts = self.batch_words(problems)
+        return Texts(words, counts, self._contextual(problems, [list(range(count)) for count in counts.tolist()]))
+
+    def _contextual(
+        self, problems: Sequence[Problem], places: Sequence[list[int]]
+    ) -> Float[Tensor, "batch words d_contextual"] | None:
+        """The contextual vectors of the given places of each problem, padded."""
+        if self.reader is None:
+            return None
+        rows = [vectors[kept] for vectors, kept in zip(self.reader.read(problems), places)]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
     def disturb(self, words: list[int], noise: float, unmarked: float = 0.0) -> list[int]:
         """A text with errors: with the probability `noise` a word is unknown, left out or another one, equally likely.
@@ -127,12 +159,18 @@ class Codec:
         A full stop, comma or question mark is left out with the probability `unmarked`. Words that programs use as
         arguments, such as n0, stay as they are. Draws from torch's random numbers.
         """
+        return self._hear(words, noise, unmarked)[0]
+
+    def _hear(self, words: list[int], noise: float, unmarked: float) -> tuple[list[int], list[int]]:
+        """The disturbed text, and for each of its words the place that it had: another word keeps the place's
+        contextual vector."""
         if not noise and not unmarked:
-            return words
+            return words, list(range(len(words)))
         draws = torch.rand(len(words)).tolist()
         others = torch.randint(len(SPECIALS), max(len(self.words), len(SPECIALS) + 1), (len(words),)).tolist()
-        heard = []
-        for word, draw, other in zip(words, draws, others):
+        heard: list[int] = []
+        places: list[int] = []
+        for place, (word, draw, other) in enumerate(zip(words, draws, others)):
             token = self.words[word]
             if token in MARKS and draw >= 1 - unmarked:
                 continue
@@ -142,7 +180,10 @@ class Codec:
                 heard.append(NONE)
             elif draw < noise * 2 / 3:
                 heard.append(other)
-        return heard or words
+            else:
+                continue
+            places.append(place)
+        return (heard, places) if heard else (words, list(range(len(words))))
 
     def decode_symbols(self, symbols: Sequence[int]) -> Program | None:
         """The program that joint symbols spell: a relation begins a tuple, arguments follow, NONE is left out.

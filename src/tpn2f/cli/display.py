@@ -116,8 +116,15 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
     finished = trainer.standing.finished
     with _training_bar(progress_console) as progress:
         task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
+        reading: TaskID | None = None
         for event in trainer.run():
-            if event.kind == "step":
+            if event.kind == "reading":
+                if reading is None:
+                    reading = progress.add_task("reading", total=event.steps, facts="words of the texts, once")
+                progress.update(reading, completed=event.step, visible=event.step < event.steps)
+            elif event.kind == "note":
+                progress_console.print(escape(event.text), soft_wrap=True)
+            elif event.kind == "step":
                 progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
             elif event.kind == "dev":
                 dev = f"dev {trainer.config.training.selection} {100 * event.dev:.2f} %"

@@ -33,10 +33,11 @@ def reproduce(
 
     A training that was stopped continues from its last checkpoint. Every report says how many epochs its row had.
     """
-    from tpn2f.domain import load_domain, names_code
+    from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
     from tpn2f.publish.reproduce import TABLES, report_path, row_config, score_row
     from tpn2f.publish.tables import write_tables
+    from tpn2f.setting import names_files
 
     if table not in TABLES:
         raise DataError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
@@ -67,7 +68,7 @@ def reproduce(
                 data,
                 lambda split, done, total, name=name: update(f"scoring {name} on {split}: {done:,} of {total:,}"),
                 # What the person's own settings name as a file, the training has run already.
-                trust=any(names_code(spec) for spec in (configs[name].data.domain, configs[name].model.variant)),
+                trust=names_files(configs[name]),
             )
             for split, mode, report in reports:
                 write(report_path(results, table, split, name, mode), report.to_json())

@@ -25,6 +25,7 @@ from tpn2f.domain.offers import HasRoles as HasRoles
 from tpn2f.domain.offers import HasSteps as HasSteps
 from tpn2f.domain.offers import HasTests as HasTests
 from tpn2f.domain.offers import HasTyping as HasTyping
+from tpn2f.domain.offers import JudgesAnswers as JudgesAnswers
 from tpn2f.domain.offers import JudgesTypes as JudgesTypes
 from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import NamesLicences as NamesLicences

@@ -108,6 +108,13 @@ class HasOptions(Protocol):
 
 
 @runtime_checkable
+class JudgesAnswers(Protocol):
+    """Some values cannot be an answer, such as half a child: of a beam, a program that gives one is passed over."""
+
+    def makes_sense(self, value: object, problem: Problem) -> bool: ...
+
+
+@runtime_checkable
 class HasTests(Protocol):
     """Examples have tests, of which a user may know some."""
 

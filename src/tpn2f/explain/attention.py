@@ -62,8 +62,9 @@ def measure_attention(
 def _measure(solver: Solver, examples: Sequence[Example]) -> Tensor:
     """One row per step that counts: entropy, evenness, largest, on_used, chance, found."""
     model = solver.model
-    words, word_counts, tuples, tuple_counts, _ = solver.codec.batch(examples).to(next(model.parameters()).device)
-    attention, written = model.decoder.attend(model.encode(words, word_counts), tuples, tuple_counts)
+    batch = solver.codec.batch(examples).to(next(model.parameters()).device)
+    words, word_counts, tuples, tuple_counts, _, contextual = batch
+    attention, written = model.decoder.attend(model.encode(words, word_counts, contextual), tuples, tuple_counts)
     used = places(solver.codec, words, written)
     rows, steps = used.any(2).nonzero(as_tuple=True)
     weights, used, n_words = attention[rows, steps].double(), used[rows, steps], word_counts[rows]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tpn2f.codec import Codec
+from tpn2f.codec import Codec, Texts
 from tpn2f.domain import Example
 from tpn2f.errors import DataError
 from tpn2f.explain.question import THRESHOLD
@@ -104,7 +104,7 @@ def observe_words(
     for start in range(0, len(readable), BATCH):
         part = readable[start : start + BATCH]
         with evaluating(solver.model):
-            encoding = solver.model.encode(*_words(solver, part))
+            encoding = solver.model.encode(*_texts(solver, part))
         if encoding.filler_scores is None or encoding.role_scores is None:
             return None
         for kind, values in (("filler", encoding.filler_scores), ("role", encoding.role_scores)):
@@ -156,7 +156,7 @@ def observe_tuples(
     for start in range(0, len(order), BATCH):
         batch = solver.codec.batch([fitting[place] for place in order[start : start + BATCH]]).to(_device(solver))
         with evaluating(model):
-            seen = model.decode(*batch[:4])
+            seen = model.decode(*batch[:4], batch.contextual)
         relation = batch.tuples[..., 0]
         # Neither padding nor the end tuple, nor a relation that training did not have.
         real = relation >= len(SPECIALS)
@@ -212,6 +212,5 @@ def _device(solver: Solver) -> torch.device:
     return next(solver.model.parameters()).device
 
 
-def _words(solver: Solver, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
-    words, counts = solver.codec.batch_words([example.problem for example in examples])
-    return words.to(_device(solver)), counts.to(_device(solver))
+def _texts(solver: Solver, examples: Sequence[Example]) -> Texts:
+    return solver.codec.batch_texts([example.problem for example in examples]).to(_device(solver))

@@ -77,10 +77,9 @@ def explain_question(
         program = solver.predict([problem], width)[0][0].program
     elif unknown := [word for word in _symbols_of(program) if not _known(solver, word)]:
         raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
-    words, counts = solver.codec.batch_words([problem])
-    device = next(solver.model.parameters()).device
+    texts = solver.codec.batch_texts([problem]).to(next(solver.model.parameters()).device)
     with evaluating(solver.model):
-        encoding = solver.model.encode(words.to(device), counts.to(device))
+        encoding = solver.model.encode(*texts)
         attention = () if program is None else _attention(solver, encoding, program)
     return QuestionMap(
         problem.words,

@@ -27,6 +27,8 @@ def export_model(model: Model, codec: Codec, folder: Path) -> list[Path]:
     """Writes the files. Raises ConfigError without the extra, for a variant, or where they cannot be written."""
     if model.config.variant:
         raise ConfigError(f"{model.config.variant} cannot be exported: only the models of the package have graphs")
+    if model.config.d_contextual:
+        raise ConfigError("a model with a pre-trained reader cannot be exported: it would need the reader beside it")
     encoder, step = encoder_graph(model), step_graph(model)
     symbols = {
         "words": codec.words.tokens,

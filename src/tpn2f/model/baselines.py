@@ -38,10 +38,13 @@ class LSTMEncoder(nn.Module):
         self.dropout_context = config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
 
-    def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        # A word is embedded and projected once per batch, however often it occurs.
-        types, index = torch.unique(words, return_inverse=True)
-        embedded = self.embedding(types)
+    def forward(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
+    ) -> Encoding:
+        embedded, index = self.embedding.read(words, word_counts, contextual)
         ways = [self._read(embedded, index, word_counts)]
         if self.lstm.bidirectional:
             mirror = mirrored(word_counts, words.shape[1])

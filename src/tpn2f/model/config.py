@@ -70,6 +70,9 @@ class ModelConfig:
     d_static: Count = 0
     """Width of fixed word vectors that are projected and added to the learned ones; 0 for none. `training.word_vectors`
     names their file; the model carries them."""
+    d_contextual: Count = 0
+    """Width of the vectors that a pre-trained encoder gives the words of a text, which are projected and added; 0 for
+    none. `data.reader` names the encoder; the model does not carry it."""
     normalised: bool = False
     """Attention and grounding see bindings of length 1. Otherwise a word that selects softly has little effect."""
     sharpness: Annotated[float | None, Bounds("above 0", lambda value: value > 0)] = None
@@ -81,9 +84,9 @@ class ModelConfig:
     biases: bool = False
     """Additive biases of selection, dictionaries, W_dual and outputs: the published code has them, the paper not."""
     dropout_words: Rate = 0.0
-    """On the word embeddings; a word keeps its mask within a batch."""
+    """On the word embeddings; a word keeps its mask within a batch, but not with contextual vectors."""
     dropout_own: Rate = 0.0
-    """How often a word is read by its fixed vector alone, as a word that training does not have will be."""
+    """How often a word is read by its fixed or contextual vector alone, as one that training does not have will be."""
     dropout_context: Rate = 0.0
     """On the filler of every binding (a whole row of T), for the summary and for attention, not for the recurrence."""
     dropout_summary: Rate = 0.0

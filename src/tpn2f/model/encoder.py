@@ -115,10 +115,13 @@ class TPREncoder(nn.Module):
         self.dropout_context = config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
 
-    def forward(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        # A word is embedded and projected once per batch, however often it occurs.
-        types, index = torch.unique(words, return_inverse=True)
-        embedded = self.embedding(types)
+    def forward(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
+    ) -> Encoding:
+        embedded, index = self.embedding.read(words, word_counts, contextual)
         scans = [self.readers[0](embedded, index, word_counts)]
         if len(self.readers) > 1:
             mirror = mirrored(word_counts, words.shape[1])

@@ -23,6 +23,7 @@ def representation_health(
     word_counts: Int[Tensor, "batch"],
     tuples: Int[Tensor, "batch tuples slots"],
     tuple_counts: Int[Tensor, "batch"],
+    contextual: Float[Tensor, "batch words d_contextual"] | None = None,
 ) -> dict[str, float]:
     """What there is to say of this model; nothing of a side that is a plain LSTM.
 
@@ -30,14 +31,14 @@ def representation_health(
     exponential of the entropy of their mean use. `residual`: the mean of |Z| / |H| over the tuples.
     """
     found: dict[str, float] = {}
-    encoding = model.encode(words, word_counts)
+    encoding = model.encode(words, word_counts, contextual)
     for name, scores in (("filler", encoding.filler_scores), ("role", encoding.role_scores)):
         if scores is not None:
             chosen = _real(scores, encoding.mask)
             found[f"{name}_entropy"] = _entropy(chosen).mean().item()
             found[f"{name}s_used"] = _entropy(chosen.mean(0)).exp().item()
     if isinstance(model.decoder, TupleDecoder):
-        seen = model.decode(words, word_counts, tuples, tuple_counts)
+        seen = model.decode(words, word_counts, tuples, tuple_counts, contextual)
         parts = decompose(seen.hidden, model.decoder.position_unbinding, seen.relation_unbinding)
         real = torch.arange(tuples.shape[1], device=tuples.device) < tuple_counts[:, None]
         found["residual"] = parts.residual_ratio[real].mean().item()

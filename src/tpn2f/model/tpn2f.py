@@ -67,9 +67,15 @@ class Model(nn.Module):
         """The number of joint symbols."""
         return self.n_relations + self.n_arguments
 
-    def encode(self, words: Int[Tensor, "batch words"], word_counts: Int[Tensor, "batch"]) -> Encoding:
-        """Bind: every word becomes a filler bound to a role."""
-        encoding = self.encoder(words, word_counts)
+    def encode(
+        self,
+        words: Int[Tensor, "batch words"],
+        word_counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
+    ) -> Encoding:
+        """Bind: every word becomes a filler bound to a role. Models with `d_contextual` need contextual vectors."""
+        given = () if contextual is None else (contextual,)
+        encoding = self.encoder(words, word_counts, *given)
         if self.argument_of_word is None:
             return encoding
         return replace(encoding, arguments=self.argument_of_word[words].masked_fill(~encoding.mask, PAD))
@@ -81,9 +87,11 @@ class Model(nn.Module):
         tuples: Int[Tensor, "batch tuples slots"],
         tuple_counts: Int[Tensor, "batch"],
         weights: Float[Tensor, "batch"] | None = None,
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
     ) -> Loss:
         """Equation 17: the cost of the programs, each tuple predicted from the true ones before it."""
-        target, plain = self.decoder.negative_log_likelihood(self.encode(words, word_counts), tuples, tuple_counts)
+        encoding = self.encode(words, word_counts, contextual)
+        target, plain = self.decoder.negative_log_likelihood(encoding, tuples, tuple_counts)
         return Loss((target if weights is None else target * weights).mean(), plain)
 
     def decode(
@@ -92,11 +100,12 @@ class Model(nn.Module):
         word_counts: Int[Tensor, "batch"],
         tuples: Int[Tensor, "batch tuples slots"],
         tuple_counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
     ) -> TupleLogits:
         """Everything the tuple decoder makes of known programs, for analysis."""
         if not isinstance(self.decoder, TupleDecoder):
             raise TypeError(f"a {self.config.decoder} decoder has no tuples to look at; expected a tpr decoder")
-        return self.decoder.decode(self.encode(words, word_counts), tuples, tuple_counts)
+        return self.decoder.decode(self.encode(words, word_counts, contextual), tuples, tuple_counts)
 
     def start(self, encoding: Encoding) -> State:
         """Map: the state before the first symbol."""

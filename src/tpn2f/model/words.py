@@ -1,7 +1,8 @@
-"""Word embeddings: a learned vector for every word and, where there are any, a projection of a fixed one.
+"""Word embeddings: a learned vector for every word and, where there are any, projections of given ones.
 
 Fixed vectors come from elsewhere, such as GloVe. They are read by one learned matrix, so that a word which training
-never had is understood as far as its fixed vector allows. Knows ids of words, not words.
+never had is understood as far as its fixed vector allows. Contextual vectors come with the text, one for every place:
+a pre-trained encoder made them. Knows ids of words, not words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tpn2f.kernels.reference import within
 from tpn2f.model.config import ModelConfig
 
 
@@ -38,18 +40,50 @@ class WordEmbedding(nn.Module):
             bound = config.embedding_scale * sqrt(3 / config.d_static)
             self.register_buffer("static", torch.zeros(n_words, config.d_static))
             self.projection = nn.Parameter(torch.empty(config.d_word, config.d_static).uniform_(-bound, bound))
+        self.contextual: nn.Parameter | None = None
+        if config.d_contextual:
+            # Normalised vectors have entries of deviation 1, so both parts of a word begin equally large.
+            bound = config.embedding_scale / sqrt(config.d_contextual)
+            self.contextual = nn.Parameter(torch.empty(config.d_word, config.d_contextual).uniform_(-bound, bound))
+
+    def read(
+        self,
+        words: Int[Tensor, "batch words"],
+        counts: Int[Tensor, "batch"],
+        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
+    ) -> tuple[Float[Tensor, "rows d_word"], Int[Tensor, "batch words"]]:
+        """The vectors of a batch of texts, and for every place which of them it has."""
+        # A word is embedded and projected once per batch, however often it occurs.
+        types, index = torch.unique(words, return_inverse=True)
+        if self.contextual is None:
+            if contextual is not None:
+                raise ValueError("the texts have contextual vectors, but d_contextual is 0")
+            return self(types), index
+        if contextual is None or contextual.shape[2] != self.contextual.shape[1]:
+            got = "none" if contextual is None else f"width {contextual.shape[2]}"
+            raise ValueError(f"the texts have contextual vectors of {got}; expected width {self.contextual.shape[1]}")
+        # With them every place has a vector of its own. Padding is never read, so any will do for it.
+        real = within(counts, words.shape[1])
+        given = F.layer_norm(contextual[real].to(self.contextual.dtype), self.contextual.shape[1:])
+        embedded = self._own(types)[index[real]] + F.linear(given, self.contextual)
+        places = (real.flatten().cumsum(0) - 1).clamp(min=0).view_as(words)
+        return F.dropout(embedded, self.dropout, self.training), places
 
     def forward(self, ids: Int[Tensor, "types"]) -> Float[Tensor, "types d_word"]:
         """One row for every id; a word keeps its dropout wherever it stands in the batch."""
+        return F.dropout(self._own(ids), self.dropout, self.training)
+
+    def _own(self, ids: Int[Tensor, "types"]) -> Float[Tensor, "types d_word"]:
+        """What a word is without its context."""
         own = F.embedding(ids, self.weight)
-        if self.projection is not None:
-            fixed = F.embedding(ids, self.static)
-            if self.training and self.dropout_own:
-                # Some words are read by their fixed vector alone, as unseen words will be.
-                hidden = (torch.rand(len(ids), 1, device=ids.device) < self.dropout_own) & fixed.any(1, keepdim=True)
-                own = own.masked_fill(hidden, 0.0)
-            own = own + F.linear(fixed, self.projection)
-        return F.dropout(own, self.dropout, self.training)
+        fixed = None if self.projection is None else F.embedding(ids, self.static)
+        if self.training and self.dropout_own and (fixed is not None or self.contextual is not None):
+            # Some words are read by their given vectors alone, as unseen words will be.
+            hidden = torch.rand(len(ids), 1, device=ids.device) < self.dropout_own
+            if self.contextual is None and fixed is not None:
+                hidden &= fixed.any(1, keepdim=True)
+            own = own.masked_fill(hidden, 0.0)
+        return own if fixed is None or self.projection is None else own + F.linear(fixed, self.projection)
 
     def table(self) -> Float[Tensor, "words d_word"]:
         """The vectors of all words, as they are read after training."""

@@ -22,7 +22,7 @@ from tpn2f.solver import PRETRAINED
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
-KEPT = ("config", "n_positions", "longest", "data_sha256", "standing", "temperature", "threshold")
+KEPT = ("config", "n_positions", "longest", "reader", "data_sha256", "standing", "temperature", "threshold")
 """What of a checkpoint's state goes into a bundle."""
 CARD = "card.md"
 
@@ -82,7 +82,10 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
     rows = [("sources", "; ".join(f"{source}: {licence}" for source, licence in named))] if named else []
-    return [*rows, ("pre-trained", "nothing" if own else f"fixed word vectors of {Path(vectors).name}")]
+    parts = [] if own else [f"fixed word vectors of {Path(vectors).name}"]
+    if config.data.reader:
+        parts.append(f"{config.data.reader} reads before it, and has to be installed")
+    return [*rows, ("pre-trained", "; ".join(parts) or "nothing")]
 
 
 def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:

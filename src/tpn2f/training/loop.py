@@ -7,11 +7,10 @@ moments, averages and a few counters. Test splits are never read here.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
+from tpn2f.contextual import StoredReader, load_reader
 from tpn2f.domain import Domain, Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
@@ -33,6 +33,7 @@ from tpn2f.solver import Solver
 from tpn2f.training.examples import read_mixture, spread, weigh
 from tpn2f.training.faults import check_disk, check_weights_finite, diverged
 from tpn2f.training.hardware import choose_hardware
+from tpn2f.training.metrics_file import append_record, drop_records
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
 from tpn2f.training.tensorboard import check_tensorboard, track
@@ -45,7 +46,10 @@ HEALTH_EXAMPLES = 64
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened. Kinds: step, dev, saved, note, finished."""
+    """Something that happened. Kinds: reading, step, dev, saved, note, finished.
+
+    While a pre-trained encoder is reading the texts, before the first step, `step` counts their words.
+    """
 
     kind: str
     step: int = 0
@@ -109,7 +113,9 @@ class Trainer:
         self.data_digest = digest(examples)
         vectors = named_vectors(config)
         more = vectors.words[: config.data.more_words] if vectors is not None else ()
-        self.codec = Codec.build(examples, config.data.word_at_least, more)
+        live = load_reader(config.data.reader, config.model.d_contextual)
+        self.reader = None if live is None else StoredReader(live)
+        self.codec = replace(Codec.build(examples, config.data.word_at_least, more), reader=self.reader)
         self.examples = weigh(parts, config)
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
@@ -151,7 +157,8 @@ class Trainer:
             raise CheckpointError(f"{where}: the training cannot be continued: {error}") from error
         if changed:  # forced: with other settings a finished training may have more to do
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
-        self._trim_metrics()
+        if self.processes.leads:
+            drop_records(self.folder, self.standing.epoch)
         return note or f"continuing after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
     def run(self) -> Iterator[Event]:
@@ -167,6 +174,9 @@ class Trainer:
             check_disk(self.model, self.config, self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        yield from self._read_texts()
+        if self.reader is not None and self._stops_alone():
+            return
         started, already = time.perf_counter(), standing.seconds
         saved = started
         steps_before = standing.step
@@ -202,6 +212,22 @@ class Trainer:
             saved = time.perf_counter()
             yield self._save()
         yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
+
+    def _read_texts(self) -> Iterator[Event]:
+        """Lets the pre-trained encoder read what no training has had it read before."""
+        if self.reader is None or self.standing.finished:
+            return
+        for note in self.reader.store.notes:
+            yield self._event("note", text=note)
+        started = time.perf_counter()
+        problems = [example.problem for example, _ in self.examples] + [example.problem for example in self.dev]
+        for done, total in self.reader.prepare(problems, self._stops_alone):
+            left = (time.perf_counter() - started) / done * (total - done)
+            yield Event("reading", done, total, self.standing.epoch, seconds_left=left)
+
+    def _stops_alone(self) -> bool:
+        """Whether to stop outside of a step: several processes only stop together."""
+        return self.stop and self.processes.size == 1
 
     def _step(self, examples: Sequence[Weighted]) -> None:
         standing, training = self.standing, self.config.training
@@ -283,10 +309,9 @@ class Trainer:
         record["seconds"] = round(standing.seconds, 1)
         if self.processes.leads:
             try:
-                with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
-            except OSError as error:
-                self._unwritten = CheckpointError(f"cannot write {self.folder / 'metrics.jsonl'}: {error.strerror}")
+                append_record(self.folder, record)
+            except CheckpointError as error:
+                self._unwritten = error
         if speed:  # a run that resumes just before a scoring has no speed yet
             record["examples_per_second"] = round(speed, 1)
         return self._event("dev", dev=dev, loss=epoch_loss, record=record)
@@ -303,7 +328,8 @@ class Trainer:
         if not examples:
             return {}
         with evaluating(self.model):
-            return representation_health(self.model, *self.codec.batch(examples).to(self.device)[:4])
+            batch = self.codec.batch(examples).to(self.device)
+            return representation_health(self.model, *batch[:4], batch.contextual)
 
     def _put(self, weights: Sequence[Tensor]) -> None:
         with torch.no_grad():
@@ -355,24 +381,9 @@ class Trainer:
             record or {},
         )
 
-    def _trim_metrics(self) -> None:
-        """Drops lines that a killed run wrote after the checkpoint that is gone back to."""
-        path = self.folder / "metrics.jsonl"
-        if self.processes.leads and path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if _epoch_of(line) <= self.standing.epoch]
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-
 
 def _gradient(parameter: Tensor) -> Tensor:
     """The gradient to be summed; zeros where this share has none."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad
-
-
-def _epoch_of(line: str) -> float:
-    try:
-        return json.loads(line)["epoch"]
-    except (ValueError, KeyError, TypeError):
-        return math.inf

@@ -21,6 +21,7 @@ from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIO
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
+from tpn2f.domains.everyday.sense import makes_sense
 from tpn2f.domains.everyday.sources import TRAINING, source
 from tpn2f.domains.mathqa.domain import MathQA
 from tpn2f.domains.mathqa.options import Options
@@ -38,7 +39,7 @@ GRADES = {
     "X": "no program that gives the answer is known",
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 20_000, "dev": 1_000, "test": 1_000}
+GENERATED_COUNT: Mapping[str, int] = {"train": 30_000, "dev": 600, "test": 2_000}
 SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
@@ -184,6 +185,10 @@ class Everyday:
     def execute(self, program: Program, problem: Problem) -> float:
         return language.execute(program, problem)
 
+    def makes_sense(self, value: object, problem: Problem) -> bool:
+        """Whether a value can be the answer: above zero, and whole where things are counted."""
+        return makes_sense(value, problem)
+
     def describe(self, step: RelationalTuple) -> str:
         return f"round {describe(step).split(' of ', 1)[1]} up" if step.relation == "ceil" else describe(step)
 
@@ -222,12 +227,12 @@ class Everyday:
         return "the program gives another number than the answer"
 
     def subsets(self, example: Example) -> tuple[str, ...]:
-        """By the number of steps, and for generated examples by what was not in training: a phrasing, or a kind."""
+        """By the number of steps; generated examples also by what is new: a phrasing, a kind, a story."""
         if example.program == UNKNOWN:
             return ("no program",)
         count = len(example.program)
         size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
-        for part in ("phrasing", "kind"):
+        for part in ("phrasing", "kind", "story"):
             if f":{part}:" in example.id and not example.id.startswith("generated:"):
                 return size, f"unseen {part}"
         return (size,)

@@ -48,14 +48,19 @@ def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[Gr
 
 def _apart(records: Iterator[GradedRecord], everyday: Path) -> Iterator[GradedRecord]:
     """The records, each with the problem for judging that it nearly repeats."""
-    neighbours = Neighbours(
+    neighbours = guarded_texts(everyday)
+    for item in records:
+        yield replace(item, near=neighbours.near(item.example.problem.words))
+
+
+def guarded_texts(everyday: Path) -> Neighbours:
+    """The problems for judging, to be asked which of them a text nearly repeats."""
+    return Neighbours(
         (f"{name}:{index}", read(_text(row)).words)
         for name in GUARDED
         for index, row in enumerate(_rows(everyday / _MAKERS[name][1]))
         if name != "gsm8k-dev" or _is_held_out(index)
     )
-    for item in records:
-        yield replace(item, near=neighbours.near(item.example.problem.words))
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ LEAST_PHRASINGS = 8
 def faults(kind: ProblemKind, tellings: int = 2, stocks: Stocks | None = None) -> Iterator[str]:
     """Everything that is wrong with a kind, found by telling each of its phrasings several times."""
     many = len(kind.phrasings) + len(kind.asks)
-    if many < LEAST_PHRASINGS:
+    if many < LEAST_PHRASINGS and not kind.story:
         yield f"{kind.name}: {many} phrasings; at least {LEAST_PHRASINGS} are wanted"
     if bool(kind.asks) != bool(kind.orders):
         yield f"{kind.name}: `ask` and `orders` need each other"
@@ -42,7 +42,7 @@ def faults(kind: ProblemKind, tellings: int = 2, stocks: Stocks | None = None) -
 
 
 def _unused(kind: ProblemKind) -> Iterator[str]:
-    if kind.orders:
+    if kind.orders or kind.story:
         return
     shown = {name for wording in kind.phrasings for name in wording.numbers}
     for name in set(kind.setting.sources) - shown - kind.needed - kind.setting.behind:
@@ -91,7 +91,10 @@ def _misread(
     if len(reading.numbers) > len(names):
         places = [n for k, n in enumerate(reading.numbers) if f"n{k}" not in names.values()]
         strays = [draft.text[number.start : number.end] for number in places]
-        yield f"{told}: {', '.join(strays)} is read as a number but is no placeholder"
+        if kind.story:  # "which one", "one of them": as in any text
+            strays = [stray for stray in strays if stray.lower() != "one"]
+        if strays:
+            yield f"{told}: {', '.join(strays)} is read as a number but is no placeholder"
 
 
 def repeated(kinds: Iterable[ProblemKind]) -> list[str]:

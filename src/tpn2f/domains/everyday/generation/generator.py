@@ -15,6 +15,7 @@ from tpn2f.domains.everyday.generation.stocks import Stocks, Word, bundled_stock
 from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.domains.everyday.generation.templates import PARTS, Order, ProblemKind, bundled_kinds, only_for, usable_for
 from tpn2f.domains.everyday.generation.wording import TemplateWording, finish
+from tpn2f.domains.everyday.generation.written import SHARE, bundled_stories
 from tpn2f.domains.everyday.reading import NumberedText, read
 from tpn2f.domains.mathqa.domain import constant_value
 from tpn2f.domains.mathqa.operations import OPERATIONS
@@ -137,21 +138,23 @@ class ProblemGenerator:
         self._chance = random.Random(f"everyday {part} {seed}")
         self._part = part
         self._stocks = stocks or bundled_stocks()
-        everything = bundled_kinds() if kinds is None else kinds
+        everything = (*bundled_kinds(), *bundled_stories()) if kinds is None else kinds
         self._kinds = [kind for kind in everything if self._has_phrasings(kind)]
         if not self._kinds:
             raise DataError(f"no kind has phrasings for {part}")
         self._siblings: dict[int, list[ProblemKind]] = {}
         for kind in self._kinds:
             self._siblings.setdefault(id(kind.setting), []).append(kind)
-        self._weights = [kind.weight for kind in self._kinds]
+        self._weights = _shared_out(self._kinds)
 
     def _has_phrasings(self, kind: ProblemKind) -> bool:
-        if kind.part == self._part:
-            return True
+        if kind.part == self._part or kind.story:
+            return kind.part == self._part
         return kind.part == "train" and bool(only_for(kind.phrasings, self._part) or only_for(kind.asks, self._part))
 
     def _choices(self, kind: ProblemKind, wordings: tuple[TemplateWording, ...]) -> tuple[TemplateWording, ...]:
+        if kind.story:
+            return wordings
         if kind.part == self._part:
             return usable_for(wordings, self._part)
         return only_for(wordings, self._part)
@@ -217,8 +220,18 @@ class ProblemGenerator:
         return tell_story(order, facts, self._chance.choice(asks), telling)
 
     def _id(self, kind: ProblemKind) -> str:
-        """`dev:kind:name` for a kind that training never shows, `dev:phrasing:name` for a phrasing of a known kind."""
-        return f"{self._part}:{'kind' if kind.part != 'train' else 'phrasing'}:{kind.name}"
+        """`dev:kind:name` for a kind that training never shows, `dev:phrasing:name` for a phrasing of a known kind,
+        `dev:story:name` for a written story."""
+        new = "story" if kind.story else "kind" if kind.part != "train" else "phrasing"
+        return f"{self._part}:{new}:{kind.name}"
+
+
+def _shared_out(kinds: Sequence[ProblemKind]) -> list[float]:
+    """How often each kind is drawn: written stories have their share of all, where there are others beside them."""
+    written = sum(kind.weight for kind in kinds if kind.story)
+    others = sum(kind.weight for kind in kinds if not kind.story)
+    factor = SHARE / (1 - SHARE) * others / written if written and others else 1.0
+    return [kind.weight * (factor if kind.story else 1.0) for kind in kinds]
 
 
 def generate(seed: int, count: int, part: str = "train") -> Iterator[Example]:

@@ -141,9 +141,11 @@ class Stocks:
         return tuple(self._raw)
 
     def person(self, kind: str, chance: random.Random) -> Person:
-        """Somebody of the class `name`, `person`, `worker`, `family`, `group` or `anyone`."""
+        """Somebody of the class `name`, `female`, `male`, `person`, `worker`, `family`, `group` or `anyone`."""
         draws = {
             "name": self._draw_name,
+            "female": lambda chance: self._of("female", chance.choice(self._people["female"])),
+            "male": lambda chance: self._of("male", chance.choice(self._people["male"])),
             "worker": self._draw_worker,
             "family": self._draw_family,
             "person": self._draw_person,
@@ -214,7 +216,7 @@ class Stocks:
         return self._draw_pair(chance) if draw < 0.96 else self._draw_group(chance)
 
 
-PEOPLE = frozenset({"name", "person", "worker", "family", "group", "anyone"})
+PEOPLE = frozenset({"name", "female", "male", "person", "worker", "family", "group", "anyone"})
 """Classes of slots that are people."""
 
 

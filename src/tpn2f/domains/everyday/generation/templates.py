@@ -84,6 +84,8 @@ class ProblemKind:
     extra: frozenset[str]
     core: bool
     weight: float
+    story: str = ""
+    """The written story that it asks about: its questions are for one part, and its phrasings are not divided."""
 
     @property
     def needed(self) -> frozenset[str]:
@@ -94,7 +96,7 @@ class ProblemKind:
     @property
     def part(self) -> Part:
         """Where the kind as a whole may be used: `train` kinds are used everywhere."""
-        return "train" if self.core else held_out(f"kind {self.name}", HELD_OUT_KINDS)
+        return "train" if self.core else held_out(self.story or f"kind {self.name}", HELD_OUT_KINDS)
 
 
 def held_out(text: str, percent: int) -> Part:
@@ -160,9 +162,20 @@ def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
             raise DataError(f"{where}: the slot {slot!r} must begin with a capital letter")
         if spec not in PEOPLE and spec not in SCENES and not ("." in spec and ":" not in spec):
             stocks.words(spec)
+    sources, behind = compile_numbers(entry.get("numbers", {}), where)
+    for text in entry.get("where", []):
+        behind |= compile_expression(text)[1]
+    names = list(sources)
+    facts = {fact: _wordings(texts, slots, names, where) for fact, texts in entry.get("facts", {}).items()}
+    conditions = compile_conditions(entry.get("where", []), names, where)
+    return Setting(entry["name"], slots, sources, conditions, facts, behind)
+
+
+def compile_numbers(specs: Mapping[str, str], where: str) -> tuple[dict[str, Source], frozenset[str]]:
+    """How to draw the numbers of a template, and those that others are derived from."""
     sources: dict[str, Source] = {}
     behind: set[str] = set()
-    for name, spec in entry.get("numbers", {}).items():
+    for name, spec in specs.items():
         source, earlier = parse_source(spec)
         if not name[:1].islower() or not earlier <= set(sources):
             raise DataError(
@@ -170,16 +183,13 @@ def _setting(entry: Mapping[str, Any], theme: str, stocks: Stocks) -> Setting:
             )
         sources[name] = source
         behind |= earlier
-    for text in entry.get("where", []):
-        behind |= compile_expression(text)[1]
-    names = list(sources)
-    facts = {fact: _wordings(texts, slots, names, where) for fact, texts in entry.get("facts", {}).items()}
-    return Setting(entry["name"], slots, sources, _conditions(entry, names, where), facts, frozenset(behind))
+    return sources, frozenset(behind)
 
 
-def _conditions(entry: Mapping[str, Any], numbers: list[str], where: str) -> tuple[Expression, ...]:
+def compile_conditions(texts: Iterable[str], numbers: list[str], where: str) -> tuple[Expression, ...]:
+    """What the numbers of a template must fulfil."""
     conditions = []
-    for text in entry.get("where", []):
+    for text in texts:
         expression, names = compile_expression(text)
         if not names <= set(numbers):
             raise DataError(
@@ -231,7 +241,9 @@ def _kind(entry: Mapping[str, Any], setting: Setting, name: str, theme: str) -> 
         name,
         theme,
         setting,
-        setting.where if "slots" in entry else setting.where + _conditions(entry, numbers, name),
+        setting.where
+        if "slots" in entry
+        else setting.where + compile_conditions(entry.get("where", []), numbers, name),
         program,
         answer,
         _wordings(entry.get("phrasings", []), setting.slots, numbers, name),

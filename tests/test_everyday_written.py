@@ -1,0 +1,95 @@
+"""Stories written by hand: every one is told and read rightly, and the ways to write them wrongly are named."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from tpn2f.domains.everyday.generation import ProblemGenerator
+from tpn2f.domains.everyday.generation.contract import faults
+from tpn2f.domains.everyday.generation.written import SHARE, bundled_stories, read_program, read_written
+from tpn2f.errors import DataError
+
+STORIES = bundled_stories()
+THEMES = sorted({kind.theme for kind in STORIES})
+
+BLOCK = """
+# a comment
+let k 2..4
+! b < a
+Ana has {a:10..20} <apples> and Bob's bag holds {b:2..9}. {t:= k * 5} <apples> lie on the ground.
+? How many <apples> do Ana and Bob have? = a + b
+? How many <apples> lie on the ground for each of {d:= k} children? = t / d
+"""
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_story_is_told_and_read(theme: str) -> None:
+    found = [fault for kind in STORIES if kind.theme == theme for fault in faults(kind, tellings=1)]
+    assert found == []
+
+
+def test_there_are_many_stories_with_several_questions_each() -> None:
+    stories = {kind.story for kind in STORIES}
+    assert len(stories) >= 1000
+    assert len(STORIES) >= 2.5 * len(stories)
+
+
+def test_a_block_becomes_one_kind_for_every_question() -> None:
+    both, shared = read_written(BLOCK, "toy")
+    assert [str(kind.program) for kind in (both, shared)] == ["add(a, b)", "divide(t, d)"]
+    assert both.setting is shared.setting
+    assert both.part == shared.part
+    # With its own things, and with others in their place.
+    assert ["<" in wording.source or "{T0" in wording.source for wording in both.phrasings] == [False, True]
+    assert [fault for kind in (both, shared) for fault in faults(kind)] == []
+
+
+def test_names_and_things_change_and_numbers_keep_their_conditions() -> None:
+    kinds = read_written(BLOCK, "toy")
+    told = [example for _, _, example in islice(ProblemGenerator(1, kinds[0].part, kinds).examples(), 60)]
+    texts = " ".join(example.text for example in told)
+    assert "Ana" not in texts.split()
+    assert len({example.text.split()[0] for example in told}) > 20
+    assert 0 < sum("apples" in example.text for example in told) < len(told)
+    for example in told:
+        assert example.problem.bindings["n0"] > example.problem.bindings["n1"]
+
+
+@pytest.mark.parametrize(
+    ("block", "why"),
+    [
+        ("Ana has {a:2..9} pens.", "no question"),
+        ("Ana has {a:2..9} pens.\n? How many?", "expected `\\? question = expression`"),
+        ("Ana has {a:2..9} pens.\n? How many? = a + c", "names c"),
+        ("Ana has {a:2..9} pens.\n? How many? = a", "computes nothing"),
+        ("Ana has {a:2..9} pens.\n? How many? = a + 17", "17 is no constant"),
+        ("Ana has {a:2..9} pens.\n? How many? = a ** 2", "not one of"),
+        ("Ana has {a:2..9} and {a:2..9} pens.\n? How many? = a + 1", "defined twice"),
+        ("Ana has {a:2..9} pens.\nBob has none.\n? How many? = a + 1", "one line"),
+        ("! z > 2\nAna has {a:2..9} pens.\n? How many? = a + 1", "names z"),
+    ],
+)
+def test_what_is_wrong_with_a_block_is_said(block: str, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        read_written(block, "toy")
+
+
+def test_expressions_keep_their_order_and_their_value() -> None:
+    assert str(read_program("a - p / 100 * a")) == "divide(p, const_100) | multiply(#0, a) | subtract(a, #1)"
+    assert str(read_program("(a + b) / 2")) == "add(a, b) | divide(#0, const_2)"
+
+
+def test_stories_have_their_share_of_what_is_generated() -> None:
+    told = islice(ProblemGenerator(2, "train").examples(), 1500)
+    share = sum(bool(kind.story) for kind, _, _ in told) / 1500
+    assert share == pytest.approx(SHARE, abs=0.1)
+
+
+def test_no_story_is_in_two_parts() -> None:
+    parts: dict[str, set[str]] = {}
+    for kind in STORIES:
+        parts.setdefault(kind.story, set()).add(kind.part)
+    assert all(len(found) == 1 for found in parts.values())
+    assert {part for found in parts.values() for part in found} == {"train", "dev", "test"}
