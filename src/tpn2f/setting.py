@@ -48,7 +48,7 @@ def check_code(config: Config, domain: str | None, where: str) -> None:
 def names_files(config: Config) -> bool:
     """Whether a config names code, or a folder with a pre-trained encoder, that is not installed."""
     own = (config.data.domain, config.model.variant)
-    return any(map(names_code, own)) or bool(config.data.reader) and Path(config.data.reader).is_dir()
+    return any(map(names_code, own)) or (bool(config.data.reader) and Path(config.data.reader).is_dir())
 
 
 def rebuild_model(config: Config, codec: Codec, weights: Mapping[str, Tensor], where: str) -> Model:
