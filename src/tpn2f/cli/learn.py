@@ -136,11 +136,13 @@ def tune(
     with _stopping(tuner) as heard, bearing(out, err):
         show_tuning(out, err, tuner, trials, math.inf if timeout is None else timeout)
     best = tuner.best()
-    if best is None:
-        err.print("no trial has finished yet: run the same command to continue")
-    else:
-        found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
-        show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
+    # Who was stopped by a terminal that closed has nobody to tell.
+    with bearing(out, err) if heard else nullcontext():
+        if best is None:
+            err.print("no trial has finished yet: run the same command to continue")
+        else:
+            found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
+            show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
     if heard:
         raise typer.Exit(128 + heard[0])
 
