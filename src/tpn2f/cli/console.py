@@ -100,8 +100,8 @@ def give_up(stream: Any) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except ValueError:
-        return  # closed, or no stream of a system
+    except (ValueError, AttributeError):
+        return  # closed, or no stream at all
 
 
 believe_sizes()
