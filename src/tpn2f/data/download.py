@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import Any
 
 from tpn2f.data.sources import SOURCES, Source, SourceFile
 from tpn2f.domain import cache_folder
@@ -262,7 +262,7 @@ def _problem(member: SourceFile, path: Path) -> str | None:
     return "is empty" if got == _EMPTY else None
 
 
-def _open_member(member: SourceFile, path: Path) -> IO[bytes]:
+def _open_member(member: SourceFile, path: Path) -> Any:
     """A draft has another name than the file that it becomes."""
     return open_packed(path, packed=member.name.endswith(".gz"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from tpn2f.errors import DataError
 
@@ -13,7 +13,7 @@ MOST_UNPACKED = 1 << 30
 """The most bytes that are read of one file of a data set."""
 
 
-def open_packed(path: Path, packed: bool | None = None, most: int | None = None) -> IO[bytes]:
+def open_packed(path: Path, packed: bool | None = None, most: int | None = None) -> Any:
     """A file for reading, unpacked if it is called .gz, or if told so.
 
     Reading raises DataError once more than `most` bytes came.
@@ -26,14 +26,14 @@ def open_packed(path: Path, packed: bool | None = None, most: int | None = None)
 class _Bounded(io.RawIOBase):
     """A stream that ends in an error when it does not end in time."""
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile, name: str, most: int) -> None:
+    def __init__(self, stream: Any, name: str, most: int) -> None:
         self._stream, self._name, self._most = stream, name, most
         self._left = most
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         content = self._stream.read(len(buffer))
         self._left -= len(content)
         if self._left < 0:
