@@ -7,7 +7,7 @@ import pytest
 from tpn2f.domain import Chosen, Problem, load_domain
 from tpn2f.program import Program, RelationalTuple
 from tpn2f.solution import Alternative, Solution
-from tpn2f.wording import clean, cut, format_step, json_value
+from tpn2f.wording import clean, cut, format_duration, format_step, json_value
 
 MATHQA = load_domain("mathqa")
 TEXT = "20 is subtracted from 60 percent of a number, the result is 88. Find the number?"
@@ -115,3 +115,19 @@ def test_every_sign_and_phrase_fits_its_relation():
 def test_the_nearest_option_is_chosen(options, chosen):
     found = MATHQA.choose(60.0, options)
     assert (None if found is None else tuple(found)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (-1, "0 s"),
+        (12.4, "12 s"),
+        (59.6, "1 min"),
+        (3_599, "1 h 0 min"),
+        (4_200, "1 h 10 min"),
+        (172_000, "47 h 47 min"),
+        (183_600, "2 d 3 h"),
+    ],
+)
+def test_time_is_told_as_people_say_it(seconds, told):
+    assert format_duration(seconds) == told

@@ -56,10 +56,13 @@ def assert_same_ends(one: Path, other: Path) -> None:
         assert tensors.keys() == second.tensors[group].keys()
         for name, tensor in tensors.items():
             assert torch.equal(tensor, second.tensors[group][name]), (group, name)
-    standings = [{**checkpoint.state["standing"], "seconds": 0} for checkpoint in (first, second)]
+    standings = [{**checkpoint.state["standing"], "seconds": 0, "cpu_seconds": 0} for checkpoint in (first, second)]
     assert standings[0] == standings[1]
     metrics = [
-        [{**json.loads(line), "seconds": 0} for line in (run / "metrics.jsonl").read_text().splitlines()]
+        [
+            {**json.loads(line), "seconds": 0, "cpu_seconds": 0}
+            for line in (run / "metrics.jsonl").read_text().splitlines()
+        ]
         for run in (one, other)
     ]
     assert metrics[0] == metrics[1]

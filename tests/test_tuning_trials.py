@@ -106,7 +106,10 @@ def test_an_interrupted_trial_goes_on_as_if_nothing_had_happened(make_tuner: Mak
     for number in range(2):
         one, other = (tmp_path / name / f"trial-{number:03d}" for name in ("straight", "broken"))
         metrics = [
-            [{**json.loads(line), "seconds": 0} for line in (run / "metrics.jsonl").read_text().splitlines()]
+            [
+                {**json.loads(line), "seconds": 0, "cpu_seconds": 0}
+                for line in (run / "metrics.jsonl").read_text().splitlines()
+            ]
             for run in (one, other)
         ]
         assert metrics[0] == metrics[1]

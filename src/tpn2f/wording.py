@@ -51,6 +51,19 @@ def format_sum(step: Step, notation: Mapping[str, str] | None = None) -> str:
     return f"{written} = {cut(format_value(step.result), 80)}"
 
 
+def format_duration(seconds: float) -> str:
+    """A length of time as people say it: 40 s, 12 min, 1 h 10 min, 2 d 3 h."""
+    if seconds < 59.5:
+        return f"{max(seconds, 0):.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24} d {hours % 24} h"
+
+
 def cut(text: str, most: int) -> str:
     """A text on one line, of at most `most` characters."""
     line = " ".join(text.split())

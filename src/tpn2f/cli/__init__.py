@@ -21,7 +21,7 @@ from tpn2f.cli.explain import explain
 from tpn2f.cli.export import export
 from tpn2f.cli.learn import train, tune
 from tpn2f.cli.reproduce import bundle, reproduce
-from tpn2f.cli.score import evaluate, results
+from tpn2f.cli.score import compare, evaluate, results
 from tpn2f.cli.serve import serve
 from tpn2f.errors import N2FError
 
@@ -54,6 +54,7 @@ for command in (
     train,
     tune,
     evaluate,
+    compare,
     calibrate,
     reproduce,
     bundle,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
 
 from tpn2f.domain import DescribesSteps, Domain, Example, HasSteps, Problem, Step, notation_of, read_problem
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, write_tree
 from tpn2f.solution import Solution
-from tpn2f.wording import format_step, format_sum, format_value
+from tpn2f.wording import format_duration, format_step, format_sum, format_value
 
 if TYPE_CHECKING:
     from tpn2f.confidence import Calibration
@@ -113,7 +114,7 @@ def show_example(console: Console, domain: Domain, example: Example) -> None:
 
 def show_training(console: Console, progress_console: Console, trainer: Trainer) -> bool:
     """Trains and shows the progress: a bar on a terminal, one line per scoring. Returns whether it finished."""
-    finished = trainer.standing.finished
+    finished, epochs, left = trainer.standing.finished, trainer.config.training.epochs, ""
     with _training_bar(progress_console) as progress:
         task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
         reading: TaskID | None = None
@@ -125,12 +126,15 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
             elif event.kind == "note":
                 progress_console.print(escape(event.text), soft_wrap=True)
             elif event.kind == "step":
-                progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
+                left = _time_left(event)
+                where = f"epoch {event.epoch + 1} of {epochs}{left}"
+                progress.update(task, completed=event.step, description=where, facts=_facts(event))
             elif event.kind == "dev":
                 dev = f"dev {trainer.config.training.selection} {100 * event.dev:.2f} %"
                 scores = f"loss {event.loss:.3f}, {dev}{_best_so_far(event.best)}"
                 spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
-                console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
+                where = f"epoch {event.epoch} of {epochs}{left if event.epoch < epochs else ''}"
+                console.print(f"{where}: step {event.step:,}, {scores}, {spent}", soft_wrap=True)
             elif event.kind == "finished":
                 console.print(f"finished: {event.text}", soft_wrap=True)
                 finished = True
@@ -139,14 +143,18 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
 
 def _training_bar(console: Console) -> Progress:
     columns = (
-        TextColumn("{task.description}"),
+        # On a narrow terminal the epoch and the remaining time are the last to be dropped.
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[facts]}"),
-        # On a narrow terminal the remaining time is the last column to be dropped.
-        TimeRemainingColumn(table_column=Column(min_width=7)),
     )
     return Progress(*columns, console=console, transient=True)
+
+
+def _time_left(event: Event) -> str:
+    """At most: a training may end early."""
+    return f", {format_duration(event.seconds_left)} left" if math.isfinite(event.seconds_left) else ""
 
 
 def _facts(event: Event) -> str:
@@ -169,7 +177,7 @@ def show_tuning(console: Console, progress_console: Console, tuner: Tuner, trial
                 if event.text:
                     progress_console.print(f"{name}: {escape(event.text)}", soft_wrap=True)
             elif inner is not None and task is not None:
-                where = f"{name} of {trials}, epoch {inner.epoch + 1}"
+                where = f"{name} of {trials}, epoch {inner.epoch + 1}{_time_left(inner)}"
                 if inner.kind == "step":
                     progress.update(
                         task, completed=inner.step, total=inner.steps, description=where, facts=_facts(inner)

@@ -27,6 +27,9 @@ def reproduce(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Train nothing: score each row as far as it is trained.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the plan: rows, epochs, estimated time.")
+    ] = False,
     data: DataOption = None,
 ) -> None:
     """Reproduce a table of results: train the rows that are not trained yet, score them on test, write the tables.
@@ -35,6 +38,7 @@ def reproduce(
     """
     from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
+    from tpn2f.publish.plan import plan_rows, whole_plan
     from tpn2f.publish.reproduce import TABLES, report_path, row_config, score_row
     from tpn2f.publish.tables import write_tables
     from tpn2f.setting import names_files
@@ -48,6 +52,11 @@ def reproduce(
             raise DataError(f"{table} has no row {name!r}; it has {', '.join(known.rows)}")
     configs = {name: row_config(root / "configs", name, settings or []) for name in rows}
     results = root / "results"
+    plan = plan_rows(table, configs, runs, root / "results")
+    for line in (*map(str, plan), whole_plan(plan)) if dry_run or not unfinished else ():
+        (out if dry_run else err).print(line, soft_wrap=True, markup=False)
+    if dry_run:
+        return
     check_targets(results, folders=True)
     if not unfinished:
         for name, config in configs.items():

@@ -134,7 +134,10 @@ class PretrainedReader:
         return self
 
     def read(self, problems: Sequence[Problem]) -> list[Tensor]:
-        return self.read_texts([text_of(problem) for problem in problems])
+        texts = [text_of(problem) for problem in problems]
+        distinct = list(dict.fromkeys(texts))
+        found = dict(zip(distinct, self.read_texts(distinct)))
+        return [found[text] for text in texts]
 
     @torch.no_grad()
     def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]:

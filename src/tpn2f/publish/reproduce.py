@@ -6,6 +6,8 @@ cost: epochs, time, weights. Rows of one table learn from the same examples and 
 
 from __future__ import annotations
 
+import os
+import platform
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -122,7 +124,9 @@ def _facts(latest: Checkpoint, best: Checkpoint) -> dict[str, Any]:
         "best_dev": round(best.state["standing"]["best"], 4),
         "steps": last["step"],
         "hours": round(last["seconds"] / 3600, 2),
+        "cpu_hours": None if (worked := last.get("cpu_seconds")) is None else round(worked / 3600, 2),
         "weights": sum(tensor.numel() for tensor in best.tensors["model"].values()),
+        "machine": _machine(),
         "config": best.state["config"],
         "data_sha256": best.state.get("data_sha256"),
     }
@@ -162,6 +166,16 @@ def report_path(results: Path, table: str, split: str, row: str, mode: Mode = GR
     """Where a row's report belongs: results/mathqa-test-tp2lstm-beam5.json, results/everyday-svamp.json."""
     short = row.removeprefix(f"{table}-") if row != table else TABLES[table].own
     return results / f"{'-'.join(filter(None, (table, split, short)))}{mode.suffix}.json"
+
+
+def _machine() -> str:
+    """What this process runs on: where a row is scored it was trained, unless somebody moved it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    except OSError:
+        name = ""
+    return f"{name or platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
 def _commit() -> str:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpn2f.errors import DataError
+from tpn2f.publish.disclosure import disclosure
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
+from tpn2f.publish.pairs import memory_table, pairs_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
@@ -27,7 +29,7 @@ from tpn2f.publish.rows import (
     training_table,
 )
 
-PAGES = ("README.md", "docs/results.md", "docs/results_appendix.md", "docs/algolisp.md")
+PAGES = ("README.md", "docs/results.md", "docs/results_appendix.md", "docs/algolisp.md", "docs/reproduce.md")
 
 
 def write_tables(root: Path) -> list[Path]:
@@ -178,6 +180,11 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "algolisp": algolisp_table,
     "algolisp-short": algolisp_short,
     "algolisp-systems": systems_table("algolisp", "cleaned", {"acc": "Acc", "acc50": "50p-Acc", "strict": "strict"}),
+    "mathqa-pairs": pairs_table("mathqa", "strict", UNSEEN),
+    "algolisp-pairs": pairs_table("algolisp", "acc", "cleaned"),
+    "mathqa-memory": memory_table,
+    "mathqa-disclosure": disclosure("mathqa"),
+    "algolisp-disclosure": disclosure("algolisp"),
     "mathqa-training": training_table("mathqa-test"),
     "algolisp-training": training_table("algolisp-test"),
     "mathqa-scoring": scoring_table("mathqa-test"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from tpn2f.model.health import representation_health
 from tpn2f.program import Program
 from tpn2f.setting import make_model, read_setting, setting
 from tpn2f.solver import Solver
+from tpn2f.training.clock import Clock
+from tpn2f.training.events import Event, Standing
 from tpn2f.training.examples import read_mixture, spread, weigh
 from tpn2f.training.faults import check_disk, check_weights_finite, diverged
 from tpn2f.training.hardware import choose_hardware
@@ -42,50 +44,6 @@ from tpn2f.training.word_start import named_vectors, start_words
 ALONE = Processes()
 HEALTH_EXAMPLES = 64
 """How many dev examples the health of the representation is measured on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened. Kinds: reading, step, dev, saved, note, finished.
-
-    While a pre-trained encoder is reading the texts, before the first step, `step` counts their words.
-    """
-
-    kind: str
-    step: int = 0
-    steps: int = 0
-    """Of how many."""
-    epoch: int = 0
-    loss: float = math.nan
-    """Mean negative log-likelihood of a program over the epoch so far, in nats."""
-    rate: float = 0.0
-    examples_per_second: float = 0.0
-    seconds_left: float = math.nan
-    dev: float = math.nan
-    """Strict operation accuracy on dev."""
-    best: float = math.nan
-    text: str = ""
-    record: Mapping[str, float] = field(default_factory=dict)
-    """What metrics.jsonl has of a dev scoring, and the speed; empty for other kinds."""
-
-
-@dataclass
-class Standing:
-    """Where a training stands: all that is not a tensor."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    """Batches done of this epoch."""
-    loss: float = 0.0
-    """Sum over this epoch's examples."""
-    examples: int = 0
-    """Examples done of this epoch."""
-    best: float = -1.0
-    best_epoch: int = 0
-    since_best: int = 0
-    seconds: float = 0.0
-    finished: bool = False
 
 
 class Trainer:
@@ -152,7 +110,7 @@ class Trainer:
             average = checkpoint.tensors.get("average")
             if average:
                 self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
-            self.standing = Standing(**checkpoint.state["standing"])
+            self.standing = Standing(**{"cpu_seconds": None, **checkpoint.state["standing"]})
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{where}: the training cannot be continued: {error}") from error
         if changed:  # forced: with other settings a finished training may have more to do
@@ -174,11 +132,12 @@ class Trainer:
             check_disk(self.model, self.config, self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        # What a pre-trained reader works before the first step is a cost, too.
+        clock = Clock(standing, self.processes.size)
         yield from self._read_texts()
         if self.reader is not None and self._stops_alone():
             return
-        started, already = time.perf_counter(), standing.seconds
-        saved = started
+        saved = started = time.perf_counter()
         steps_before = standing.step
         since, done = started, 0  # examples since the last scoring: the speed of a record
         self.model.train()
@@ -187,8 +146,7 @@ class Trainer:
             for places in order[standing.batch :]:
                 with self.hardware.rounded():
                     self._step([self.examples[place] for place in places])
-                now = time.perf_counter()
-                standing.seconds = already + now - started
+                now = clock.tell(standing)
                 pace = (now - started) / (standing.step - steps_before)
                 done += len(places)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
@@ -208,7 +166,7 @@ class Trainer:
                 since, done = time.perf_counter(), 0
             patient = not training.patience or standing.since_best < training.patience
             standing.finished = last or not patient
-            standing.seconds = already + time.perf_counter() - started
+            clock.tell(standing)
             saved = time.perf_counter()
             yield self._save()
         yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
@@ -307,6 +265,8 @@ class Trainer:
         }
         record |= {name: round(value, 4) for name, value in health.items()}
         record["seconds"] = round(standing.seconds, 1)
+        if standing.cpu_seconds is not None:
+            record["cpu_seconds"] = round(standing.cpu_seconds, 1)
         if self.processes.leads:
             try:
                 append_record(self.folder, record)
