@@ -20,8 +20,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 from filelock import FileLock, Timeout
@@ -143,7 +144,7 @@ def _listed(place: Path) -> dict[str, str]:
     return files
 
 
-def _open_plain(path: Path, most: int) -> IO[bytes]:
+def _open_plain(path: Path, most: int) -> BufferedReader:
     """A regular file for reading: no link, pipe or device, and not too large. Nothing is read of any other."""
     no_links, no_waiting = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # not on Windows
     found = path.lstat()
