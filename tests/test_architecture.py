@@ -27,6 +27,7 @@ LAYERS: tuple[set[str], ...] = (
     {"program", "vocabulary"},
     {"domain"},
     {"wording", "metrics", "retrieval", "functions"},
+    {"trust"},
     {"solution", "contract", "data"},
     {"tpr"},
     {"kernels"},
@@ -46,7 +47,7 @@ LAYERS: tuple[set[str], ...] = (
 FLOOR = {room: floor for floor, rooms in enumerate(LAYERS) for room in rooms}
 SYMBOLS = {
     *("errors", "program", "vocabulary", "domain", "wording", "metrics", "retrieval", "functions"),
-    *("solution", "contract", "data"),
+    *("trust", "solution", "contract", "data"),
 }
 TENSORS = {"tpr", "kernels", "model"}
 MOST_FLAT = 20

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +21,12 @@ from tpn2f.codec import Codec
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError, DataError, DivergedError, N2FError
 from tpn2f.publish.bundle import write_bundle
-from tpn2f.search import Candidate
 from tpn2f.setting import make_model
+from tpn2f.solution import GUESS
 from tpn2f.solver import Solver
+from tpn2f.trust.belief import probability
 
+BELIEF = {"names": [], "means": [], "deviations": [], "weights": [], "bias": 0.5}
 EVIL = """
 from pathlib import Path
 Path(__file__).with_name("pwned").write_text("")
@@ -187,10 +191,57 @@ def test_weights_that_compute_no_numbers_are_one_line(solver: Solver, tmp_path: 
             broken.solve("What is 3 plus 4?", width=width)
 
 
-def test_a_confidence_is_a_probability_whatever_the_numbers(solver: Solver) -> None:
-    sharp = Solver(solver.domain, solver.codec, solver.model, 1e-5)
+def test_a_confidence_is_a_probability_whatever_the_numbers() -> None:
     for log_probability in (float("nan"), float("-inf"), float("inf"), 1e-3, 1e6, 0.0, -1e-9):
-        assert 0.0 <= sharp.confidence(Candidate(None, log_probability, 0.0)) <= 1.0
+        assert 0.0 <= probability(log_probability, 1e-5) <= 1.0
+
+
+HUGE = {"names": ["a", "b"], "means": [0, 0], "deviations": [1e-300, 1], "weights": [1e308, -1e308], "bias": 1e308}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"belief": None}, "belief cannot be read"),
+        ({"belief": HUGE}, "a finite number per name"),
+        ({"belief": HUGE | {"weights": [10**400, 0]}}, "belief cannot be read"),
+        ({"belief": {"names": [], "means": [], "deviations": [], "weights": [], "bias": "nan"}}, "finite number"),
+        ({"belief": BELIEF, "guess_below": "x"}, "guess_below is x; expected a number from 0 to 1"),
+        ({"belief": BELIEF, "guess_below": float("nan")}, "guess_below is nan"),
+        ({"belief": BELIEF, "guess_below": None}, "guess_below is None"),
+    ],
+)
+def test_a_belief_is_not_believed(stranger, changes: dict[str, Any], expected: str) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        Solver.load(stranger(**changes))
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_belief_without_signals_is_one(stranger) -> None:
+    assert Solver.load(stranger(belief=BELIEF)).guess_below == GUESS
+
+
+@pytest.mark.parametrize(
+    ("field", "known", "expected"),
+    [
+        (torch.zeros(1 << 23, dtype=torch.uint8), "", "expected a row of bytes"),
+        (torch.zeros(8), "", "expected a row of bytes"),
+        (torch.zeros(8, dtype=torch.uint8), "a\n" * 100_000, "has 100,000 questions; expected at most"),
+        (torch.zeros(8, dtype=torch.uint8), "a" * 10_000, "of at most 300 characters each"),
+    ],
+)
+def test_a_memory_is_small(solver: Solver, tmp_path: Path, field: torch.Tensor, known: str, expected: str) -> None:
+    made = checkpoint(solver)
+    tensors = {**made.tensors, "memory": {"runs": field}}
+    write_checkpoint(tmp_path / "best", Checkpoint(tensors, made.state, {**made.texts, "known.txt": known}))
+    with pytest.raises(CheckpointError, match=expected):
+        Solver.load(tmp_path / "best")
+
+
+def test_a_model_that_is_loaded_brings_no_compiler(stranger) -> None:
+    load = f"import sys; from tpn2f import Solver; Solver.load({str(stranger())!r})"
+    code = f"{load}; sys.exit('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("standing", [None, [], {"seconds": "x"}, {"epoch": {}, "seconds": []}])

@@ -123,8 +123,8 @@ def test_a_program_is_worked_step_by_step(client, solver, choose):
     answer = ask(client, beam=2)
     assert answer["tuples"][1] == {"relation": "multiply", "arguments": ["#0", "const_2"]}
     assert answer["steps"] == [
-        {"values": ["3", "4"], "result": "7", "text": "add(3, 4) = 7"},
-        {"values": ["7", "2"], "result": "14", "text": "multiply(7, 2) = 14"},
+        {"values": ["3", "4"], "result": "7", "text": "add(3, 4) = 7", "words": ""},
+        {"values": ["7", "2"], "result": "14", "text": "multiply(7, 2) = 14", "words": ""},
     ]
     assert (answer["answer"], answer["value"], answer["error"]) == ("14", 14, "")
     (other,) = answer["alternatives"]

@@ -21,6 +21,10 @@ class DataError(N2FError):
     """A data set that is missing, damaged, or not in the expected form."""
 
 
+class NotAQuestion(DataError):
+    """A text that is no question for this language: nothing is wrong with how it was given."""
+
+
 class DomainError(N2FError):
     """A domain that cannot be found or does not keep the contract of `tpn2f.domain.Domain`."""
 

@@ -37,6 +37,8 @@ class Candidate(NamedTuple):
     log_probability: float
     score: float
     """The log-probability divided by length to the power of the length penalty: what candidates are ranked by."""
+    weakest: float = 0.0
+    """The log-probability of the symbol that was least certain."""
 
 
 @torch.no_grad()
@@ -61,7 +63,10 @@ def greedy(
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
         for place, one in zip(lost, _write(model, codec, *again, kept, ahead=True) if lost else ()):
             written[place] = one
-    return [_candidate(codec, one.symbols, sum(one.log_probabilities), 0.0) for one in written]
+    return [
+        _candidate(codec, one.symbols, sum(one.log_probabilities), 0.0, min(one.log_probabilities, default=0.0))
+        for one in written
+    ]
 
 
 class Written(NamedTuple):
@@ -141,6 +146,7 @@ def beam(
     owners = list(range(len(problems)))  # which problem a live hypothesis belongs to
     written: list[list[int]] = [[] for _ in problems]
     totals = torch.zeros(len(problems), dtype=torch.double)
+    weakest = [0.0] * len(problems)
     finished: list[list[Candidate]] = [[] for _ in problems]
     for _ in range(_most_symbols(codec, grammar, longest)):
         scores = totals[:, None] + _log_probabilities(model, state, grammar, progress, ahead=False).double()
@@ -149,13 +155,15 @@ def beam(
         for row, (values, symbols) in enumerate(zip(top.values.tolist(), top.indices.tolist())):
             fitting = [(v, row, s) for v, s in zip(values, symbols) if v != -torch.inf]
             options.setdefault(owners[row], []).extend(fitting)
+        before = totals.tolist()
         chosen: list[tuple[float, int, int]] = []
         for owner, hypotheses in options.items():
             # Equal scores keep the order of rows and symbols, as argmax does.
             hypotheses.sort(key=lambda hypothesis: -hypothesis[0])
             for total, row, symbol in hypotheses[: width - len(finished[owner])]:
                 if symbol == END:
-                    finished[owner].append(_candidate(codec, [*written[row], END], total, length_penalty))
+                    least = min(weakest[row], total - before[row])
+                    finished[owner].append(_candidate(codec, [*written[row], END], total, length_penalty, least))
                 else:
                     chosen.append((total, row, symbol))
         if not chosen:
@@ -164,12 +172,13 @@ def beam(
         symbols = torch.tensor([symbol for _, _, symbol in chosen])
         totals = torch.tensor([total for total, _, _ in chosen], dtype=torch.double)
         written = [[*written[row], symbol] for _, row, symbol in chosen]
+        weakest = [min(weakest[row], total - before[row]) for total, row, _ in chosen]
         owners = [owners[row] for _, row, _ in chosen]
         state = model.feed(state.select(rows.to(_device(model))), symbols.to(_device(model)))
         progress = grammar.feed(progress.select(rows), symbols) if grammar and progress else None
     else:
-        for owner, symbols, total in zip(owners, written, totals.tolist()):
-            finished[owner].append(_candidate(codec, symbols, total, length_penalty))
+        for owner, symbols, total, least in zip(owners, written, totals.tolist(), weakest):
+            finished[owner].append(_candidate(codec, symbols, total, length_penalty, least))
     if grammar and grammar.dead_ends:
         lost = [place for place, found in enumerate(finished) if not any(one.program for one in found)]
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
@@ -225,8 +234,10 @@ def _most_symbols(codec: Codec, grammar: Masks | None, longest: int | None) -> i
     return (tuples + 1) * (1 + codec.n_positions)
 
 
-def _candidate(codec: Codec, symbols: Sequence[int], log_probability: float, length_penalty: float) -> Candidate:
+def _candidate(
+    codec: Codec, symbols: Sequence[int], log_probability: float, length_penalty: float, weakest: float
+) -> Candidate:
     ended = bool(symbols) and symbols[-1] == END
     program = codec.decode_symbols(symbols) if ended else None
     length = sum(symbol < len(codec.relations) for symbol in symbols)
-    return Candidate(program, log_probability, log_probability / max(length, 1) ** length_penalty)
+    return Candidate(program, log_probability, log_probability / max(length, 1) ** length_penalty, weakest)

@@ -1,7 +1,7 @@
 """What a model is made of, as a checkpoint holds it: the config, the vocabularies, and the weights that fit them.
 
 A checkpoint may come from a stranger. What it says is checked before it costs memory, and the files of Python that it
-names are not run unasked. Knows no domain.
+names are not run unasked.
 """
 
 from __future__ import annotations
@@ -9,20 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from tpn2f.checkpoint import Checkpoint, check_weights, load_weights
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
-from tpn2f.domain.loading import names_code
-from tpn2f.errors import CheckpointError, N2FError
+from tpn2f.domain.loading import load_domain, names_code
+from tpn2f.domain.protocol import Domain
+from tpn2f.errors import CheckpointError, DomainError, N2FError
 from tpn2f.model import Model, build_model
 from tpn2f.program import MAX_ARGUMENTS, MAX_TUPLES
+from tpn2f.solution import GUESS
+from tpn2f.trust.belief import Belief
+from tpn2f.trust.memory import BITS, LONGEST, MOST_QUESTIONS, Memory
 from tpn2f.vocabulary import Vocabulary
 
 VOCABULARIES = ("words", "relations", "arguments")
+MEMORY, RUNS, KNOWN = "memory", "runs", "known.txt"
+"""Where a checkpoint has what its model remembers: a group of tensors, the one in it, and a text."""
+RANDOM = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_})
+"""What fills tensors with random numbers, besides `torch.nn.init`."""
 
 
 def make_model(config: Config, codec: Codec) -> Model:
@@ -51,11 +61,21 @@ def names_files(config: Config) -> bool:
     return any(map(names_code, own)) or (bool(config.data.reader) and Path(config.data.reader).is_dir())
 
 
+class Unfilled(TorchFunctionMode):
+    """Tensors stay without random numbers. Where they have no memory either, torch would load its compiler for them."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func in RANDOM or getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
+
+
 def rebuild_model(config: Config, codec: Codec, weights: Mapping[str, Tensor], where: str) -> Model:
     """The model of a checkpoint. Sizes that do not fit the weights are found before they cost any memory."""
     try:
         if not config.model.variant:
-            with torch.device("meta"):
+            with torch.device("meta"), Unfilled():
                 own = make_model(config, codec).state_dict()
             check_weights(own, weights, where)
         model = make_model(config, codec)
@@ -100,3 +120,49 @@ def read_setting(checkpoint: Checkpoint, where: str) -> tuple[Config, Codec]:
         counts[name] = count
     words, relations, arguments = (vocabularies[name] for name in VOCABULARIES)
     return config, Codec(words, relations, arguments, counts["n_positions"], counts["longest"])
+
+
+def read_memory(checkpoint: Checkpoint, where: str) -> Memory | None:
+    """What a checkpoint's model remembers of its training texts; None if it was never calibrated with them."""
+    field = checkpoint.tensors.get(MEMORY, {}).get(RUNS)
+    if field is None:
+        return None
+    if field.dtype != torch.uint8 or field.dim() != 1 or not 0 < len(field) <= BITS:
+        raise CheckpointError(f"{where}: the memory is {field.dtype} {tuple(field.shape)}; expected a row of bytes")
+    questions = checkpoint.texts.get(KNOWN, "").splitlines()
+    if len(questions) > MOST_QUESTIONS or any(len(question) > LONGEST for question in questions):
+        raise CheckpointError(
+            f"{where}: {KNOWN} has {len(questions):,} questions; expected at most {MOST_QUESTIONS:,}, of at most "
+            f"{LONGEST} characters each"
+        )
+    return Memory(questions, field.numpy())
+
+
+def read_belief(checkpoint: Checkpoint, where: str) -> tuple[Belief | None, float]:
+    """How sure the answers of a checkpoint's model are, if it was calibrated, and below what one is called a guess."""
+    if "belief" not in checkpoint.state:
+        return None, GUESS
+    found = checkpoint.state.get("guess_below", GUESS)
+    if type(found) not in (int, float) or not 0 <= found <= 1:
+        raise CheckpointError(f"{where}: guess_below is {str(found)[:40]}; expected a number from 0 to 1")
+    return Belief.from_json(checkpoint.state["belief"], where), float(found)
+
+
+def read_temperature(checkpoint: Checkpoint, where: str) -> float | None:
+    """What log-probabilities are divided by; None for a model that was never calibrated."""
+    found = checkpoint.state.get("temperature")
+    if found is not None and not (type(found) in (int, float) and 1e-6 < found < 1e6):
+        raise CheckpointError(
+            f"{where}: the checkpoint's temperature is {str(found)[:40]!r}; expected a number above 0"
+        )
+    return found
+
+
+def load_language(config: Config, domain: str | None, data: Path | str | None, where: str) -> Domain:
+    """The domain that the person names, else that of the model."""
+    try:
+        return load_domain(domain or config.data.domain, data)
+    except DomainError as error:
+        if domain is not None:
+            raise
+        raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
@@ -12,19 +11,52 @@ from pathlib import Path
 from tpn2f.checkpoint import MANIFEST, Checkpoint, find_checkpoint, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.contextual import load_reader
-from tpn2f.domain.loading import load_domain
-from tpn2f.domain.offers import HasOptions, HasSteps, JudgesAnswers, notation_of
+from tpn2f.domain.offers import (
+    DescribesSteps,
+    DoubtsAnswers,
+    HasOptions,
+    HasSteps,
+    JudgesAnswers,
+    TellsUnits,
+    doubts_of,
+    notation_of,
+)
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
-from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError
+from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError, NotAQuestion
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import Candidate, beam, first_accepted, greedy
-from tpn2f.setting import check_code, make_model, read_setting, rebuild_model, setting  # noqa: F401
-from tpn2f.solution import Alternative, Question, Solution
+from tpn2f.setting import (
+    check_code,
+    load_language,
+    make_model,
+    read_belief,
+    read_memory,
+    read_setting,
+    read_temperature,
+    rebuild_model,
+    setting,
+)
+from tpn2f.solution import GUESS, Alternative, Question, Solution
+from tpn2f.trust.belief import Belief, probability
+from tpn2f.trust.memory import Memory
+from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
 from tpn2f.wording import clean
+
+__all__ = [
+    "Solver",
+    "bundled_model",
+    "bundled_models",
+    "find_model",
+    "make_model",
+    "read_setting",
+    "setting",
+    "unread",
+    "without_model",
+]
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Where the models that come with the package are."""
@@ -44,6 +76,12 @@ class Solver:
         self.domain, self.codec, self.model = domain, codec, model
         self.temperature = temperature
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
+        self.belief: Belief | None = None
+        """What turns the signals of an answer into its confidence; None: its probability alone does."""
+        self.guess_below = GUESS
+        self.memory: Memory | None = None
+        self.learned_from = ""
+        """The splits that the model was trained on."""
         self.texts: Mapping[str, str] = {}
         """What came with the model as text: a bundled one has a card and a map of its relations."""
         tuples = model.config.decoder == "tpr"
@@ -84,22 +122,14 @@ class Solver:
         model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         if reader is not None:
             codec = replace(codec, reader=reader.load())
-        temperature = checkpoint.state.get("temperature")
-        if temperature is not None and not (type(temperature) in (int, float) and 1e-6 < temperature < 1e6):
-            raise CheckpointError(
-                f"{where}: the checkpoint's temperature is {str(temperature)[:40]!r}; expected a number above 0"
-            )
+        language = load_language(config, domain, data, where)
         try:
-            language = load_domain(domain or config.data.domain, data)
-        except DomainError as error:
-            if domain is not None:
-                raise
-            raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        try:
-            solver = cls(language, codec, model.eval(), temperature)
+            solver = cls(language, codec, model.eval(), read_temperature(checkpoint, where))
         except (ValueError, KeyError, IndexError, RuntimeError) as error:
             raise CheckpointError(f"{where}: its words do not fit the language {language.name}: {error}") from error
-        solver.texts = checkpoint.texts
+        solver.texts, solver.learned_from = checkpoint.texts, config.data.train
+        solver.memory = read_memory(checkpoint, where)
+        solver.belief, solver.guess_below = read_belief(checkpoint, where)
         return solver
 
     def predict(
@@ -161,16 +191,16 @@ class Solver:
         while part := list(islice(waiting, batch_size)):
             asked = [Question(question) if isinstance(question, str) else question for question in part]
             readings: dict[int, Reading] = {}
-            errors: dict[int, str] = {}
+            errors: dict[int, N2FError] = {}
             for place, question in enumerate(asked):
                 try:
                     readings[place] = self.read(question)
                 except N2FError as error:
-                    errors[place] = str(error)
+                    errors[place] = error
             found = dict(zip(readings, self.candidates(list(readings.values()), width)))
             for place, question in enumerate(asked):
                 if place in errors:
-                    yield Solution(Problem(()), None, None, (), 0.0, errors[place], (), text=clean(question.text))
+                    yield unread(question, errors[place])
                 else:
                     yield self._solution(question, readings[place], found[place])
 
@@ -199,7 +229,8 @@ class Solver:
             best = self.best_that_runs(problem, candidates)
         else:
             best = candidates[0]
-        found = self.work(problem, [best, *(candidate for candidate in candidates if candidate is not best)])
+        ranked = [best, *(candidate for candidate in candidates if candidate is not best)]
+        found = self.work(problem, ranked, clean(question.text))
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
         notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION if options else BY_SENSE)
         solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
@@ -243,33 +274,60 @@ class Solver:
             raise ConfigError(f"{self.domain.name} has no questions with options")
         return self.domain
 
-    def work(self, problem: Problem, candidates: Sequence[Candidate]) -> Solution:
-        """The best candidate, run on the problem."""
+    def work(self, problem: Problem, candidates: Sequence[Candidate], text: str = "") -> Solution:
+        """The best candidate, run on the problem. `text` is what a person wrote, for what is found by it."""
         best = candidates[0]
         value, steps, error = self._run(best.program, problem)
-        unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
+        known = look_up(self.memory, problem, text)
+        answered = self._answered(problem, best, value, known)
         others = []
         for candidate in candidates[1:]:
             other, _, reason = self._run(candidate.program, problem)
-            others.append(Alternative(candidate.program, other, self.confidence(candidate), reason))
+            sure = self.confidence(self._answered(problem, candidate, other, known))
+            others.append(Alternative(candidate.program, other, sure, reason))
         return Solution(
             problem,
             best.program,
             value,
             steps,
-            self.confidence(best),
+            self.confidence(answered),
             error,
-            unknown,
+            answered.unknown,
             tuple(others),
             calibrated=self.temperature is not None,
             notes=self._notes(problem),
             notation=notation_of(self.domain),
+            guess_below=self.guess_below,
+            doubts=doubts(answered, doubts_of(self.domain)),
+            nearest=answered.nearest,
+            told=self._told(steps),
+            unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
         )
 
-    def confidence(self, candidate: Candidate) -> float:
-        """The probability of a program among all well-formed ones, at the temperature that calibration found."""
-        found = candidate.log_probability / (self.temperature or 1.0)
-        return 0.0 if math.isnan(found) else math.exp(min(found, 0.0))
+    def confidence(self, answered: Answered) -> float:
+        """How probable it is that an answer is right: by its signals, or by its probability alone."""
+        if self.belief is not None:
+            return self.belief.confidence(signals(answered))
+        return probability(answered.log_probability, self.temperature)
+
+    def signals(self, problem: Problem, candidate: Candidate, text: str = "") -> dict[str, float]:
+        """What tells whether a candidate is right."""
+        value, _, _ = self._run(candidate.program, problem)
+        return signals(self._answered(problem, candidate, value, look_up(self.memory, problem, text)))
+
+    def _answered(self, problem: Problem, candidate: Candidate, value: object, known: Known) -> Answered:
+        found: Collection[str] = ()
+        if isinstance(self.domain, DoubtsAnswers) and candidate.program is not None:
+            found = self.domain.doubtful(problem, candidate.program, value)
+        unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
+        doubted = {name: name in found for name in doubts_of(self.domain)}
+        said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
+        return Answered(problem, *said, doubts=doubted, **known)
+
+    def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
+        return (
+            tuple(self.domain.describe(step.tuple) for step in steps) if isinstance(self.domain, DescribesSteps) else ()
+        )
 
     def _run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
         """The value of a program and its steps, or why there is no value."""
@@ -289,16 +347,22 @@ class Solver:
         if not problem.bindings and all(signature.arity for signature in self.domain.relations.values()):
             notes.append("the question has no values to work with")
         new = sum(word not in self.codec.words for word in problem.words)
-        if 3 * new > len(problem.words):
+        if 3 * new > len(problem.words) and self.belief is None:
             notes.append(
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
         return tuple(notes)
 
 
+def unread(question: Question, error: N2FError) -> Solution:
+    """What there is to say of a question that cannot be read."""
+    refused = isinstance(error, NotAQuestion)
+    return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)
+
+
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
-    return replace(solution, unknown=(), calibrated=True, notes=(COMPUTED,))
+    return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
 
 
 def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:

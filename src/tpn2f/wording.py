@@ -7,12 +7,13 @@ says in words what a tuple does.
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
 from collections.abc import Mapping
 from enum import Enum
 from types import NoneType
 
-from tpn2f.domain import Step
+from tpn2f.domain import Step, Unit
 
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -32,6 +33,27 @@ def format_value(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
         return str(value)
+
+
+def format_answer(value: object, unit: Unit | None = None) -> str:
+    """An answer as a person says it: `$12.50`, `60 km per hour`, `about 33.33`.
+
+    Whole numbers stay what they are; very small and very large ones are not rounded here.
+    """
+    unit = unit or Unit()
+    if not isinstance(value, float) or not 0.01 <= abs(value) < 1e9:
+        return f"{unit.before}{format_value(value)}{unit.behind}"
+    nearest = round(value)
+    if abs(value - nearest) < 1e-9 * max(1.0, abs(value)):
+        written, exact = str(nearest), True
+    elif unit.decimals == 2 and unit.before:
+        written, exact = f"{value:.2f}", abs(100 * value - round(100 * value)) < 1e-6
+    else:
+        # Four digits that count, and two behind the point at least.
+        places = max(2, 3 - math.floor(math.log10(abs(value))))
+        written, exact = f"{value:.{places}f}".rstrip("0").rstrip("."), abs(value - round(value, places)) < 1e-9
+    sign = "-" if written.startswith("-") else ""
+    return f"{'' if exact else 'about '}{sign}{unit.before}{written.removeprefix('-')}{unit.behind}"
 
 
 def format_step(step: Step, notation: Mapping[str, str] | None = None) -> str:

@@ -109,18 +109,13 @@ def show_given(console: Console, question: str, program: Program) -> None:
 
 def show_solved(console: Console, solve: Solve, question: str) -> None:
     """Shows a word problem solved by the model's program; a question that cannot be read is reported in one line."""
-    console.print(escape(cut(clean(question), 600)), soft_wrap=True)
     try:
         solution = solve(question)
     except DataError as error:
+        console.print(escape(cut(clean(question), 600)), soft_wrap=True)
         console.print(f"  [red]{escape(str(error))}[/]\n", soft_wrap=True)
         return
-    for kind, line in solution.lines():
-        if kind == "note":
-            console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
-    show_told(console, load_domain(WORDS), solution.steps)
-    found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
-    console.print(f"  {found}   ({solution.certainty})\n", soft_wrap=True)
+    show_solution(console, solution)
 
 
 def show_lisp(console: Console, solve: SolveWith | None = None) -> None:

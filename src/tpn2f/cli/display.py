@@ -19,7 +19,7 @@ from tpn2f.solution import Solution
 from tpn2f.wording import format_duration, format_step, format_sum, format_value
 
 if TYPE_CHECKING:
-    from tpn2f.confidence import Calibration
+    from tpn2f.confidence import Calibration, LeftOut, Trust
     from tpn2f.training import Event, Trainer
     from tpn2f.tuning import Best, TrialEvent, Tuner
 
@@ -50,12 +50,13 @@ def show_run(console: Console, domain: Domain, program: Program, question: str, 
     console.print(f"  [bold]= {escape(format_value(domain.execute(program, problem)))}[/]", soft_wrap=True)
 
 
-STYLES = {"note": "yellow", "answer": "bold", "option": "bold", "error": "red", "program": "dim"}
+STYLES = {"note": "yellow", "doubt": "yellow", "answer": "bold", "option": "bold", "error": "red"}
+STYLES |= {"program": "dim", "tuple": "dim", "nearest": "dim"}
 
 
-def show_solution(console: Console, solution: Solution, abstain_below: float = 0.0) -> None:
-    """A question, the program that a model wrote for it, what running it gives, and how sure the model is."""
-    for kind, line in solution.lines(abstain_below):
+def show_solution(console: Console, solution: Solution, abstain_below: float = 0.0, program: bool = False) -> None:
+    """A question, the steps to its answer, how sure the model is, and what to doubt; the program if asked for."""
+    for kind, line in solution.lines(abstain_below, program):
         indent = "" if kind == "question" else "  "
         console.print(indent + line, style=STYLES.get(kind), soft_wrap=True, markup=False)
     console.print()
@@ -92,6 +93,26 @@ def show_calibration(console: Console, calibration: Calibration) -> None:
             f"answered and {100 * found.precision:.1f} % of that is right",
             soft_wrap=True,
         )
+
+
+def show_trust(console: Console, trust: Trust) -> None:
+    """Shows what a confidence from signals is worth on sources that it was not fitted on."""
+    rows = (*trust.left_out, trust.together)
+    show_left_out(console, rows, "confidence by signals, on each source when it is left out")
+    console.print(f"below a confidence of {trust.guess_below:.3f} an answer is called a guess", soft_wrap=True)
+
+
+def show_left_out(console: Console, rows: Iterable[LeftOut], title: str) -> None:
+    """A row a source: how much is right, the calibration error, and what is not called a guess."""
+    table = Table(title=title)
+    table.add_column("source")
+    for column in ("answers", "right", "error", "guess below", "no guess", "of these right"):
+        table.add_column(column, justify="right")
+    for one in rows:
+        shares = (f"{100 * share:.1f} %" for share in (one.coverage, one.right))
+        cells = f"{100 * one.accuracy:.1f} %", f"{100 * one.error:.2f} %", f"{one.threshold:.3f}", *shares
+        table.add_row(one.source, f"{one.count:,}", *cells)
+    console.print(table)
 
 
 def show_example(console: Console, domain: Domain, example: Example) -> None:

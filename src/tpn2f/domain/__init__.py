@@ -12,6 +12,7 @@ from tpn2f.domain.offers import Choices as Choices
 from tpn2f.domain.offers import Chosen as Chosen
 from tpn2f.domain.offers import ComputesDirectly as ComputesDirectly
 from tpn2f.domain.offers import DescribesSteps as DescribesSteps
+from tpn2f.domain.offers import DoubtsAnswers as DoubtsAnswers
 from tpn2f.domain.offers import Generates as Generates
 from tpn2f.domain.offers import HasDoc as HasDoc
 from tpn2f.domain.offers import HasDoubts as HasDoubts
@@ -31,7 +32,10 @@ from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import NamesLicences as NamesLicences
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
+from tpn2f.domain.offers import TellsUnits as TellsUnits
 from tpn2f.domain.offers import Typing as Typing
+from tpn2f.domain.offers import Unit as Unit
+from tpn2f.domain.offers import doubts_of as doubts_of
 from tpn2f.domain.offers import grades_of as grades_of
 from tpn2f.domain.offers import inputs_of as inputs_of
 from tpn2f.domain.offers import notation_of as notation_of

@@ -17,12 +17,23 @@ from tpn2f.config import Config, write_config
 from tpn2f.domain import NamesLicences, load_domain, names_code
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model.bounds import is_plain_name
-from tpn2f.setting import read_setting
+from tpn2f.setting import KNOWN, MEMORY, read_setting
 from tpn2f.solver import PRETRAINED
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
-KEPT = ("config", "n_positions", "longest", "reader", "data_sha256", "standing", "temperature", "threshold")
+KEPT = (
+    "config",
+    "n_positions",
+    "longest",
+    "reader",
+    "data_sha256",
+    "standing",
+    "temperature",
+    "threshold",
+    "belief",
+    "guess_below",
+)
 """What of a checkpoint's state goes into a bundle."""
 CARD = "card.md"
 
@@ -37,7 +48,8 @@ def halve(checkpoint: Checkpoint) -> Checkpoint:
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise CheckpointError(f"{name} has weights that float16 cannot hold")
     state = {key: checkpoint.state[key] for key in KEPT if key in checkpoint.state}
-    return Checkpoint({"model": weights}, state, dict(checkpoint.texts))
+    kept = {group: tensors for group, tensors in checkpoint.tensors.items() if group == MEMORY}
+    return Checkpoint({"model": weights, **kept}, state, dict(checkpoint.texts))
 
 
 def write_half(run: Path) -> Path:
@@ -88,6 +100,14 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     return [*rows, ("pre-trained", "; ".join(parts) or "nothing")]
 
 
+def _remembered(checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """What of its training texts a model carries, where it carries any."""
+    known = checkpoint.texts.get(KNOWN, "").count("\n")
+    if MEMORY not in checkpoint.tensors:
+        return []
+    return [("remembers", f"{known:,} training questions as text ({KNOWN}); which runs of words occurred, hashed")]
+
+
 def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:
     """The model card, in Markdown: what it is, how it was made, what it is worth, what not to expect of it."""
     config, codec = read_setting(checkpoint, name)
@@ -106,6 +126,7 @@ def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]
         ("seed", str(config.training.seed)),
         ("epoch of these weights", f"{standing.get('epoch', 0)} of {config.training.epochs}"),
         ("training so far", f"{standing.get('seconds', 0.0) / 60:.0f} minutes"),
+        *_remembered(checkpoint),
     ]
     lines = [f"# {name}", "", "| | |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows), ""]
     for report in reports:

@@ -22,7 +22,7 @@ SIDES = ("encoder", "decoder", "d_hidden", "summary", "variant")
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PaperTask:
     """A table of the paper, and what the paper says of its own runs."""
 
     columns: tuple[str, ...]
@@ -33,7 +33,7 @@ class Task:
 
 
 TASKS = {
-    "mathqa": Task(
+    "mathqa": PaperTask(
         ("mathqa-paper", "mathqa"),
         {
             "sizes": "150 fillers of 30, 50 roles of 20, d_H = 1,000",
@@ -51,7 +51,7 @@ TASKS = {
             "weights that are scored": (NOT_SAID, "rounded to float16"),
         },
     ),
-    "algolisp": Task(
+    "algolisp": PaperTask(
         ("algolisp-paper", "algolisp"),
         {
             "sizes": "150 fillers of 30, 50 roles of 30, d_H = 3,000",
