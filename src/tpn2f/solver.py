@@ -23,7 +23,7 @@ from tpn2f.domain.offers import (
 )
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
-from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError, NotAQuestion
+from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
@@ -40,7 +40,7 @@ from tpn2f.setting import (
     rebuild_model,
     setting,
 )
-from tpn2f.solution import GUESS, Alternative, Question, Solution
+from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
 from tpn2f.trust.belief import Belief, probability
 from tpn2f.trust.memory import Memory
 from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
@@ -117,8 +117,9 @@ class Solver:
         config, codec = read_setting(checkpoint, where)
         if not trust:
             check_code(config, domain, where)
-        wanted = checkpoint.state.get("reader", {})
-        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where, installed=not trust)
+        reader = load_reader(
+            config.data.reader, config.model.d_contextual, checkpoint.state.get("reader", {}), where, not trust
+        )
         model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         if reader is not None:
             codec = replace(codec, reader=reader.load())
@@ -352,12 +353,6 @@ class Solver:
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
         return tuple(notes)
-
-
-def unread(question: Question, error: N2FError) -> Solution:
-    """What there is to say of a question that cannot be read."""
-    refused = isinstance(error, NotAQuestion)
-    return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)
 
 
 def without_model(solution: Solution) -> Solution:
