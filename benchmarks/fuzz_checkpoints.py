@@ -63,7 +63,9 @@ def base_files() -> dict[str, bytes]:
     codec = Codec.build(list(load_domain("arithmetic").examples("train"))[:200])
     torch.manual_seed(0)
     state, texts = setting(config, codec)
+    belief = {"names": ["a"], "means": [0.0], "deviations": [1.0], "weights": [0.5], "bias": 0.1}
     state = {**state, "temperature": 1.5, "threshold": 0.9, "standing": {"step": 1, "epoch": 1}}
+    state |= {"belief": belief, "guess_below": 0.7}
     weights = {name: tensor.half() for name, tensor in make_model(config, codec).state_dict().items()}
     files = {name: text.encode() for name, text in texts.items()}
     return {**files, STATE: json.dumps(state).encode(), "model.safetensors": save(weights)}
@@ -264,6 +266,9 @@ def fuzz(folder: Path, count: int, seed: int, seconds: float = float("inf")) -> 
         if spoiled:
             remove(place / spoiled)
         outcomes[f"{kind}: {outcome}"] += 1
+        if outcomes.total() % 5_000 == 0:
+            spent = time.process_time() - started
+            print(f"{outcomes.total():,} mutants after {spent:.0f} s, {len(failures)} failures", flush=True)
         if len(failures) >= 20:
             break
     if [path.name for path in folder.iterdir()] != ["outer"] or len(list((folder / "outer").iterdir())) != 1:
