@@ -151,11 +151,13 @@ def test_a_memory_that_is_none_is_refused(run):
         Solver.load(run)
 
 
-def test_texts_are_kept_only_where_licences_are_named():
+def test_only_quotable_texts_are_kept():
     class Licensed(type(load_domain("arithmetic"))):
         licences = {"ours": "MIT"}  # noqa: RUF012
+        quotable = ("dev",)
 
     plain, licensed = (make_memory(domain, "dev*0.5") for domain in (load_domain("arithmetic"), Licensed()))
-    assert isinstance(plain, Memory) and plain.questions == () and licensed.questions
+    assert isinstance(plain, Memory) and not plain.questions and licensed.questions
+    assert not make_memory(Licensed(), "train").questions
     example = next(iter(load_domain("arithmetic").examples("dev")))
     assert plain.familiarity(example.problem) == 1.0

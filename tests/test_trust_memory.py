@@ -48,8 +48,8 @@ def test_a_text_of_new_words_is_less_like_any():
 def test_the_same_texts_give_the_same_memory_and_texts_can_be_left_out():
     one, two = known(), known()
     assert one.questions == two.questions == TEXTS and np.array_equal(one.field, two.field)
-    without = remember(((text, problem(text)) for text in TEXTS), texts_too=False)
-    assert without.questions == () and without.nearest(TEXTS[0]) is None
+    without = remember(("", problem(text)) for text in TEXTS)
+    assert not without.questions and without.nearest(TEXTS[0]) is None
     assert without.familiarity(problem(TEXTS[0])) == 1.0
 
 

@@ -305,7 +305,7 @@ JSON = {"content-type": "application/json"}
         (b'{"question": 5}', 422, "question: Input should be a valid string"),
         (b'{"question": ""}', 422, "question"),
         (b'{"question": "  \\n "}', 422, "the problem is empty"),
-        (b'{"question": "1 plus 1", "beam": 0}', 422, "beam"),
+        (b'{"question": "1 plus 1", "beam": -1}', 422, "beam"),
         (b'{"question": "1 plus 1", "beam": 11}', 422, f"less than or equal to {MAX_BEAM}"),
         (b'{"question": "1 plus 1", "beam": "5"}', 422, "beam"),
         (b'{"question": "1 plus 1", "beam": true}', 422, "beam"),

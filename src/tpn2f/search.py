@@ -10,7 +10,7 @@ the model is on its own, and may spell nonsense.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -201,6 +201,18 @@ def first_accepted(
         if candidate.program and candidate.log_probability >= least and accepts(candidate.program):
             return candidate
     return candidates[0]
+
+
+def batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int, most_words: int) -> Iterator[list[int]]:
+    """Places in batches; fewer of them where the texts are very long."""
+    part: list[int] = []
+    for place in order:
+        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > most_words):
+            yield part
+            part = []
+        part.append(place)
+    if part:
+        yield part
 
 
 def _device(model: Model) -> torch.device:

@@ -28,7 +28,7 @@ from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
-from tpn2f.search import Candidate, beam, first_accepted, greedy
+from tpn2f.search import Candidate, batches, beam, first_accepted, greedy
 from tpn2f.setting import (
     check_code,
     load_language,
@@ -64,6 +64,8 @@ DEFAULT_MODEL = "everyday"
 """The bundled model that answers when nobody names one."""
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
+FEW = 5
+"""A small beam."""
 COMPUTED = "computed as it is written, without a model"
 BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
@@ -147,7 +149,7 @@ class Solver:
         order = sorted(range(len(problems)), key=lambda place: len(problems[place].words))
         found: dict[int, list[Candidate]] = {}
         grammar = self.grammar if masked else None
-        for places in _batches(order, problems, batch_size):
+        for places in batches(order, problems, batch_size, MOST_WORDS):
             part = [problems[place] for place in places]
             names = [self.domain.names(problem) for problem in part]
             with evaluating(self.model):
@@ -165,24 +167,30 @@ class Solver:
         other.grammar = make_grammar(self.domain, self.codec, self.grammar.slots_filled, typed=False)
         return other
 
+    @property
+    def usual_width(self) -> int:
+        """How many hypotheses a question gets when nobody says: a few where answers that make no sense can be told."""
+        return FEW if isinstance(self.domain, JudgesAnswers) else 1
+
     def solve(
         self,
         text: str,
-        width: int = 1,
+        width: int = 0,
         inputs: Mapping[str, object] | None = None,
         options: str | Sequence[str] | None = None,
     ) -> Solution:
         """Read, encode, search, decode, execute. Raises DataError for a question that cannot be read.
 
-        `inputs` are values that are given beside the text, by name; `options` are answers to choose from. Of a beam
-        the best program that gives an option is taken then, unless it is far less probable than the best of all.
+        A `width` of 0 is the usual one. `inputs` are values that are given beside the text, by name; `options` are
+        answers to choose from. Of a beam the best program that gives an option is taken then, unless it is far less
+        probable than the best of all.
         """
         question = Question(text, inputs or {}, options)
         reading = self.read(question)
         return self._solution(question, reading, self.candidates([reading], width)[0])
 
     def solve_all(
-        self, questions: Iterable[str | Question], width: int = 1, batch_size: int = 32
+        self, questions: Iterable[str | Question], width: int = 0, batch_size: int = 32
     ) -> Iterator[Solution]:
         """One solution a question, in order and as soon as its batch is done.
 
@@ -205,10 +213,10 @@ class Solver:
                 else:
                     yield self._solution(question, readings[place], found[place])
 
-    def candidates(self, readings: Sequence[Reading], width: int = 1) -> list[list[Candidate]]:
+    def candidates(self, readings: Sequence[Reading], width: int = 0) -> list[list[Candidate]]:
         """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
         asked = [reading for reading in readings if reading.program is None]
-        written = iter(self.predict([reading.seen for reading in asked], width))
+        written = iter(self.predict([reading.seen for reading in asked], width or self.usual_width))
         return [
             next(written) if reading.program is None else [Candidate(reading.program, 0.0, 0.0)] for reading in readings
         ]
@@ -226,10 +234,8 @@ class Solver:
         problem, options = reading.valued, question.options
         if options is not None:
             best = self.best_by_options(problem, candidates, options)
-        elif isinstance(self.domain, JudgesAnswers):
-            best = self.best_that_runs(problem, candidates)
         else:
-            best = candidates[0]
+            best = self.best_of(problem, candidates)
         ranked = [best, *(candidate for candidate in candidates if candidate is not best)]
         found = self.work(problem, ranked, clean(question.text))
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
@@ -259,6 +265,10 @@ class Solver:
     def best_by_tests(self, example: Example, candidates: Sequence[Candidate]) -> Candidate:
         """The best candidate that passes the example's tests, to be judged by other tests than these."""
         return first_accepted(candidates, lambda program: self.domain.is_solved(program, example))
+
+    def best_of(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
+        """What a person is answered with: the best candidate, or the best that makes sense where that can be told."""
+        return self.best_that_runs(problem, candidates) if isinstance(self.domain, JudgesAnswers) else candidates[0]
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         """The best candidate that has a value, and one that makes sense where the domain can tell."""
@@ -358,18 +368,6 @@ class Solver:
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
     return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
-
-
-def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:
-    """Places in batches; fewer of them where the texts are very long."""
-    part: list[int] = []
-    for place in order:
-        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > MOST_WORDS):
-            yield part
-            part = []
-        part.append(place)
-    if part:
-        yield part
 
 
 def find_model(place: Path | str) -> Path:

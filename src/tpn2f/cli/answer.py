@@ -24,7 +24,6 @@ from tpn2f.cli.terminal import (
     ModelOption,
     OtherDomainOption,
     TrustOption,
-    WidthOption,
     err,
     out,
     read_input,
@@ -92,7 +91,10 @@ def solve(
         str | None, typer.Option("--options", "-o", help="Answers to choose from: 'a ) 38 , b ) 27.675 , ...'.")
     ] = None,
     model: ModelOption = None,
-    width: WidthOption = 1,
+    width: Annotated[
+        int,
+        typer.Option("--beam", min=0, max=100, help="How many hypotheses the search keeps; 1 is greedy, 0 as usual."),
+    ] = 0,
     alternatives: Annotated[int, typer.Option(min=0, max=99, help="How many other programs to show as well.")] = 0,
     abstain_below: Annotated[float, typer.Option(min=0.0, max=1.0, help="Give no answer below this confidence.")] = 0.0,
     program: Annotated[bool, typer.Option("--program", help="Also show the program that the model wrote.")] = False,
@@ -128,7 +130,15 @@ def solve(
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))
         batch = 1 if piped else 32
-        told = Told(solver, max(width, alternatives + 1), batch, alternatives, abstain_below, as_json, program)
+        told = Told(
+            solver,
+            max(width or solver.usual_width, alternatives + 1),
+            batch,
+            alternatives,
+            abstain_below,
+            as_json,
+            program,
+        )
         given = (Line(line.where, add_given(line.asked, inputs, options and clean(options))) for line in lines)
         failed = told.answer(given, total, alone=question is not None and len(question) == 1)
     if failed:

@@ -16,7 +16,6 @@ from tpn2f.cli.terminal import (
     JsonOption,
     OtherDomainOption,
     TrustOption,
-    WidthOption,
     check_targets,
     err,
     out,
@@ -33,7 +32,10 @@ def calibrate(
         str | None,
         typer.Option(help="The split to calibrate on, or several joined by a plus. Default: that of the domain."),
     ] = None,
-    width: WidthOption = 1,
+    width: Annotated[
+        int,
+        typer.Option("--beam", min=0, max=100, help="How many hypotheses the search keeps; 0 as people are answered."),
+    ] = 0,
     goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is reported.")] = 0.95,
     trusted: Annotated[
         float, typer.Option(min=0.5, max=1.0, help="The share of answers not called guesses that is to be right.")
@@ -89,6 +91,7 @@ def calibrate(
             by_answer,
         )
         found, trust = find(*halves(judged), goal), find_trust(judged, trusted)
+    width = width or solver.usual_width
     mode = "greedy" if width == 1 else f"beam {width}"
     told = {
         "model": Path(model).name,
@@ -150,7 +153,7 @@ def _measure(
         "model": Path(model).name,
         "domain": solver.domain.name,
         "split": split,
-        "mode": "greedy" if width == 1 else f"beam {width}",
+        "mode": "greedy" if (width or solver.usual_width) == 1 else f"beam {width or solver.usual_width}",
         "right": "by answer",
         "guess_below": solver.guess_below,
         "sources": [asdict(one) for one in found],

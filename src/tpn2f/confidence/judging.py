@@ -28,7 +28,7 @@ from tpn2f.trust.memory import Memory, remember
 def judge(
     solver: Solver,
     split: str,
-    width: int = 1,
+    width: int = 0,
     limit: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
     splits: Splits | None = None,
@@ -36,6 +36,8 @@ def judge(
     tests: bool = False,
 ) -> list[Judged]:
     """A split solved and judged, strictly or by the answer, with signals. A limit holds for each of joined splits.
+
+    A width of 0 is the solver's usual one, with which people are answered.
 
     Splits for tests are refused, unless the finished model is only measured.
     """
@@ -46,11 +48,13 @@ def judge(
     taken = splits or Splits(solver.domain)
     examples = [(part, example) for part in split_parts(split) for example in taken.take(part, limit)]
     found = solver.predict(
-        [example.problem for _, example in examples], width, progress=lambda done: progress(done, len(examples))
+        [example.problem for _, example in examples],
+        width or solver.usual_width,
+        progress=lambda done: progress(done, len(examples)),
     )
     judged = []
     for (part, example), candidates in zip(examples, found):
-        best = candidates[0]
+        best = solver.best_of(example.problem, candidates)
         right = best.program == example.program
         if by_answer:
             right = best.program is not None and is_right(solver.domain, best.program, example)
@@ -82,12 +86,13 @@ def half(problem: Problem) -> int:
 def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Memory:
     """The memory of what a model learned from: `gsm8k+generated*0.5`. Raises DataError where the data is not there.
 
-    Texts are kept only where the domain names the licences of its data: nobody else's texts go into a model unasked.
+    Only texts that the domain calls quotable are kept: nobody else's data goes into a model.
     """
     taken = splits or Splits(domain)
     parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
-    texts = ((example.text, example.problem) for part in parts for example in taken.take(part))
-    return remember(texts, texts_too=isinstance(domain, NamesLicences))
+    quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
+    read = ((part in quotable, example) for part in parts for example in taken.take(part))
+    return remember((example.text if quoted else "", example.problem) for quoted, example in read)
 
 
 def write_calibration(

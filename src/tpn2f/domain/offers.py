@@ -242,6 +242,8 @@ class NamesLicences(Protocol):
     """Models learn from data of others: the sources with their licences, for the card of a model."""
 
     licences: Mapping[str, str]
+    quotable: tuple[str, ...]
+    """Training splits whose texts a model may carry: those made here. Nobody else's data goes into a model."""
 
 
 @runtime_checkable

@@ -73,6 +73,9 @@ class ModelConfig:
     d_contextual: Count = 0
     """Width of the vectors that a pre-trained encoder gives the words of a text, which are projected and added; 0 for
     none. `data.reader` names the encoder; the model does not carry it."""
+    repeats: bool = False
+    """A word that comes again later in the text, or that has come before, gets a learned vector more for each: what a
+    question asks about is what its story named."""
     normalised: bool = False
     """Attention and grounding see bindings of length 1. Otherwise a word that selects softly has little effect."""
     sharpness: Annotated[float | None, Bounds("above 0", lambda value: value > 0)] = None

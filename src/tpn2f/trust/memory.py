@@ -68,11 +68,11 @@ class Memory:
         return self._index.nearest(text) if self.questions else None
 
 
-def remember(texts: Iterable[tuple[str, Problem]], texts_too: bool = True, bits: int = BITS) -> Memory:
-    """The memory of training texts: of all of them their runs of words, of some of them the text, if `texts_too`.
+def remember(texts: Iterable[tuple[str, Problem]], bits: int = BITS) -> Memory:
+    """The memory of training texts: of all of them their runs of words, of some of them the text itself.
 
-    The texts that are kept are spread evenly over all short ones, so that every source has its part. The same texts
-    give the same memory.
+    The texts that are kept are spread evenly over all short ones; one that is not to be kept is given as an empty text.
+    The same texts give the same memory.
     """
     runs: set[str] = set()
     short: dict[tuple[str, ...], str] = {}
@@ -86,7 +86,7 @@ def remember(texts: Iterable[tuple[str, Problem]], texts_too: bool = True, bits:
     field = np.zeros(bits // 8, dtype=np.uint8)
     for place in (place for run in runs for place in _places(run, bits)):
         field[place >> 3] |= 1 << (place & 7)
-    return Memory(_spread([line for line in short.values() if line]) if texts_too else (), field)
+    return Memory(_spread([line for line in short.values() if line]), field)
 
 
 def _spread(short: Sequence[str]) -> list[str]:

@@ -48,7 +48,7 @@ class Asked:
 
 def read_asked(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Asked:
     """Raises DataError for a question that cannot be read."""
-    asked = Asked(clean(text), solver.read(Question(text, values)), width)
+    asked = Asked(clean(text), solver.read(Question(text, values)), width or solver.usual_width)
     if len(asked.problem.words) > max_words:
         raise DataError(f"the question has {len(asked.problem.words):,} words; at most {max_words:,} are read")
     for name in asked.reading.values:
@@ -69,7 +69,9 @@ def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> lis
 
 
 def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
-    solutions = [solver.work(asked.reading.valued, [candidate], asked.text) for candidate in found]
+    best = solver.best_of(asked.reading.valued, found)
+    ranked = [best, *(candidate for candidate in found if candidate is not best)]
+    solutions = [solver.work(asked.reading.valued, [candidate], asked.text) for candidate in ranked]
     if asked.reading.program is not None:
         solutions = [without_model(solution) for solution in solutions]
     candidates = [_candidate(solution) for solution in solutions]

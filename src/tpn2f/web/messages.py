@@ -29,7 +29,7 @@ class Ask(Message):
         default=None, max_length=100, description="A name from /api/models; without it, the first model."
     )
     beam: int = Field(
-        default=1, ge=1, le=MAX_BEAM, description="How many hypotheses the beam search keeps; 1 is greedy."
+        default=0, ge=0, le=MAX_BEAM, description="How many hypotheses the search keeps; 1 is greedy, 0 as usual."
     )
     values: dict[str, Any] = Field(
         default_factory=dict,

@@ -72,6 +72,7 @@ class Everyday:
         "generated problems (this project)": "Apache-2.0",
     }
     """What training splits hold, with licences."""
+    quotable = ("generated",)
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
