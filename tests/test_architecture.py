@@ -34,7 +34,7 @@ LAYERS: tuple[set[str], ...] = (
     {"model", "contextual"},
     {"codec", "config"},
     {"grammar", "checkpoint"},
-    {"search", "setting"},
+    {"search", "setting", "pretrained"},
     {"solver"},
     {"memory"},
     {"evaluation", "confidence", "export", "explain"},

@@ -308,7 +308,7 @@ def test_solve_reads_standard_input(tpn2f: Run, run_directory: Path, monkeypatch
 def test_solve_without_a_model_or_a_question_is_one_line(
     tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tpn2f.solver.PRETRAINED", run_directory / "none")
+    monkeypatch.setattr("tpn2f.pretrained.PRETRAINED", run_directory / "none")
     assert_fails(tpn2f("solve", "1 plus 1"), "no model is bundled for everyday (there is none yet)", "--model")
     assert_fails(tpn2f("solve", "1 plus 1", "-d", "algolisp"), "no model is bundled for algolisp")
     assert_fails(tpn2f("solve", "", "--model", run_directory), "empty")

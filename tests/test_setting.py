@@ -244,6 +244,14 @@ def test_a_model_that_is_loaded_brings_no_compiler(stranger) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_a_setting_that_computes_no_numbers_is_one_line(stranger) -> None:
+    """Selections this sharp are no numbers, and then every symbol is as good as those that are allowed."""
+    broken = Solver.load(stranger(config__model__temperature=1e-320))
+    for width in (1, 2):
+        with pytest.raises(DivergedError, match="the model computes no numbers"):
+            broken.solve("What is 3 plus 4?", width=width)
+
+
 @pytest.mark.parametrize("standing", [None, [], {"seconds": "x"}, {"epoch": {}, "seconds": []}])
 def test_a_bundle_of_hostile_facts_is_one_line(stranger, tmp_path: Path, standing: object) -> None:
     with pytest.raises(DataError, match="no card can be made") as caught:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tpn2f.checkpoint import MANIFEST, Checkpoint, find_checkpoint, read_checkpoint
+from tpn2f.checkpoint import Checkpoint, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.contextual import load_reader
 from tpn2f.domain.offers import (
@@ -27,6 +27,7 @@ from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
+from tpn2f.pretrained import bundled_model, find_model
 from tpn2f.program import Program
 from tpn2f.search import Candidate, batches, beam, first_accepted, greedy
 from tpn2f.setting import (
@@ -48,9 +49,6 @@ from tpn2f.wording import clean
 
 __all__ = [
     "Solver",
-    "bundled_model",
-    "bundled_models",
-    "find_model",
     "make_model",
     "read_setting",
     "setting",
@@ -58,10 +56,6 @@ __all__ = [
     "without_model",
 ]
 
-PRETRAINED = Path(__file__).parent / "pretrained"
-"""Where the models that come with the package are."""
-DEFAULT_MODEL = "everyday"
-"""The bundled model that answers when nobody names one."""
 MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
 FEW = 5
@@ -368,31 +362,3 @@ class Solver:
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
     return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
-
-
-def find_model(place: Path | str) -> Path:
-    """The checkpoint of a run directory, of a checkpoint directory, or of a bundled model by its name."""
-    folder = Path(place)
-    for inner in (folder / "checkpoints" / "best", folder):
-        if (there := find_checkpoint(inner)) is not None:
-            return there
-    if str(place) in bundled_models():
-        return PRETRAINED / str(place)
-    there = ", ".join(bundled_models()) or "none is bundled"
-    what = f"{place} has no checkpoint" if folder.exists() else f"there is no model {place}"
-    raise CheckpointError(f"{what}: expected a run directory or a bundled model ({there})")
-
-
-def bundled_models() -> list[str]:
-    """The names of the models that come with the package, the default one first."""
-    names = (path.parent.name for path in PRETRAINED.glob(f"*/{MANIFEST}"))
-    return sorted(names, key=lambda name: (name != DEFAULT_MODEL, name))
-
-
-def bundled_model(domain: str | None = None) -> str:
-    """The bundled model of a domain, or the default one."""
-    name = domain or DEFAULT_MODEL
-    if name not in bundled_models():
-        there = ", ".join(bundled_models()) or "none yet"
-        raise DataError(f"no model is bundled for {name} (there is {there}); name a trained one with --model")
-    return name

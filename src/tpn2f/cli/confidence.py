@@ -63,7 +63,8 @@ def calibrate(
     from tpn2f.confidence import calibrate as find
     from tpn2f.confidence import facts, find_trust, halves, judge, make_memory, write_calibration
     from tpn2f.evaluation import digest
-    from tpn2f.solver import Solver, find_model
+    from tpn2f.pretrained import find_model
+    from tpn2f.solver import Solver
 
     check_targets(output)
     if measure:

@@ -59,12 +59,13 @@ HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 
 def load_demo(model: Path | None = None) -> tuple[Solver | None, Solver | None]:
     """The solver of the word problems (the named model or the bundled one), and that of the tasks if there is one."""
-    from tpn2f.solver import Solver, bundled_models
+    from tpn2f.pretrained import bundled_model, bundled_models
+    from tpn2f.solver import Solver
 
     lisp = Solver.load(LISP) if LISP in bundled_models() else None
     if model is None and WORDS not in bundled_models():
         return None, lisp
-    solver = Solver.load(model or WORDS)
+    solver = Solver.load(model or bundled_model(WORDS))
     if solver.domain.name != WORDS:
         raise DataError(f"the demo has questions of {WORDS}; {model} was trained on {solver.domain.name}")
     return solver, lisp

@@ -109,8 +109,9 @@ def bundle(
 
     Needs the extra `web` and the data, for the map that the explorer shows.
     """
+    from tpn2f.pretrained import PRETRAINED
     from tpn2f.publish.bundle import write_bundle
-    from tpn2f.solver import PRETRAINED, Solver
+    from tpn2f.solver import Solver
     from tpn2f.web.relations import MAP, draw_map
 
     check_targets(folder or PRETRAINED, folders=True)

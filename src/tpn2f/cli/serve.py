@@ -78,7 +78,8 @@ def load_models(
     """The models under short names: the name of the run directory, with a number if it occurs twice."""
     from tpn2f.functions import FunctionDomain
     from tpn2f.functions.isolation import isolate
-    from tpn2f.solver import Solver, bundled_models
+    from tpn2f.pretrained import bundled_models
+    from tpn2f.solver import Solver
 
     wanted = places or bundled_models()
     if not wanted:

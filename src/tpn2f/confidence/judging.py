@@ -19,9 +19,10 @@ from tpn2f.confidence.sources import Trust
 from tpn2f.confidence.temperature import Calibration, Judged
 from tpn2f.domain import Domain, Example, NamesLicences, Problem, Splits, split_parts, split_roles
 from tpn2f.errors import DataError
+from tpn2f.pretrained import find_model
 from tpn2f.program import Program
 from tpn2f.setting import KNOWN, MEMORY, RUNS
-from tpn2f.solver import Solver, find_model
+from tpn2f.solver import Solver
 from tpn2f.trust.memory import Memory, remember
 
 

@@ -190,6 +190,15 @@ def _batches(windows: Sequence[Window]) -> Iterator[list[Window]]:
         yield part
 
 
+def is_installed(name: str) -> bool:
+    """Whether a reader of this name can be loaded here; its weights are not looked at."""
+    try:
+        PretrainedReader(name, installed=True)
+    except ConfigError:
+        return False
+    return True
+
+
 def load_reader(
     name: str, width: int, expected: object = None, where: str = "", installed: bool = False
 ) -> PretrainedReader | None:

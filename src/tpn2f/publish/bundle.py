@@ -17,8 +17,8 @@ from tpn2f.config import Config, write_config
 from tpn2f.domain import NamesLicences, load_domain, names_code
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model.bounds import is_plain_name
+from tpn2f.pretrained import PRETRAINED
 from tpn2f.setting import KNOWN, MEMORY, read_setting
-from tpn2f.solver import PRETRAINED
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
