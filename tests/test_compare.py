@@ -169,6 +169,23 @@ def test_an_older_file_and_damaged_ones_are_told_in_a_line(files: dict[str, Path
         assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("named", ["evil.py:Evil", "evil.py", "evil:Evil", 5, ["arithmetic"]])
+def test_a_result_file_makes_nobody_run_code(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('pwned').write_text('')\n")
+    report = json.loads(files["second.json"].read_text())
+    report["facts"]["domain"] = named
+    hostile = tmp_path / "hostile.json"
+    hostile.write_text(json.dumps(report))
+    for other in (files["third.json"], files["third.jsonl"]):
+        with pytest.raises(DataError, match="which is not used unasked"):
+            compare_files(hostile, other)
+    assert not (tmp_path / "pwned").exists()
+
+
 # The command
 
 

@@ -212,7 +212,7 @@ def test_the_package_has_the_solver():
 
     assert tpn2f.__version__ and {"Solver", "Program", "load_domain"} <= set(tpn2f.__all__)
     for name in tpn2f.__all__:
-        assert vars(tpn2f).get(name) is not None or name == "Solver"
+        assert vars(tpn2f).get(name) is not None or name in ("Solver", "FunctionDomain")
     assert tpn2f.Solver is Solver
     with pytest.raises(AttributeError, match="no attribute 'Resolver'"):
         tpn2f.Resolver  # noqa: B018

@@ -476,6 +476,51 @@ def test_a_crowd_is_told_to_come_back(solver, monkeypatch):
     assert refused.headers["retry-after"] == "1"
 
 
+def test_nothing_is_computed_for_clients_that_are_gone(solver, monkeypatch):
+    """They free their places at once, and questions that were not begun never are."""
+    gate = Gate(solver, monkeypatch)
+    app = make_app({"tiny": solver}, ServerLimits(pending=50))
+    body = json.dumps({"question": QUESTION}).encode()
+    scope = {
+        **{"type": "http", "method": "POST", "path": "/api/solve", "raw_path": b"/api/solve", "query_string": b""},
+        **{"headers": [(b"content-type", b"application/json")], "asgi": {"version": "3.0"}, "http_version": "1.1"},
+        **{"scheme": "http", "root_path": "", "client": ("x", 1), "server": ("x", 80)},
+    }
+    answers: list[int] = []
+
+    async def ask(gone: asyncio.Event) -> None:
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            if messages:
+                return messages.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                answers.append(message["status"])
+
+        await app(dict(scope), receive, send)
+
+    async def scene() -> None:
+        gone, never = asyncio.Event(), asyncio.Event()
+        first = asyncio.create_task(ask(never))
+        await asyncio.to_thread(gate.reached.wait, 30)
+        others = [asyncio.create_task(ask(gone)) for _ in range(20)]
+        while app.pending < 21:
+            await asyncio.sleep(0.01)
+        gone.set()
+        await asyncio.gather(*others)
+        assert app.pending == 1
+        gate.open.set()
+        await first
+        assert app.pending == 0
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+    assert answers == [200]
+
+
 # The page
 
 

@@ -33,5 +33,9 @@ class ConfigError(N2FError):
     """A setting that does not exist, has the wrong type, or makes no sense."""
 
 
+class DivergedError(N2FError):
+    """A training whose numbers became infinite: other settings may help, the same ones will not."""
+
+
 class CheckpointError(N2FError):
     """A checkpoint that is damaged, incomplete, or belongs to another run."""

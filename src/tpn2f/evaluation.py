@@ -273,10 +273,13 @@ def read_predictions(path: Path) -> tuple[list[Program | None], tuple[str, ...]]
 
 def write_predictions(path: Path, examples: Iterable[Example], predictions: Iterable[Program | None]) -> None:
     """The file that `evaluate_file` reads."""
-    with path.open("w", encoding="utf-8") as file:
-        for example, program in zip(examples, predictions):
-            record = {"id": example.id, "program": None if program is None else str(program)}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    try:
+        with path.open("w", encoding="utf-8", errors="replace") as file:
+            for example, program in zip(examples, predictions):
+                record = {"id": example.id, "program": None if program is None else str(program)}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
 
 
 def digest(examples: Iterable[Example]) -> str:

@@ -10,7 +10,7 @@ the model is on its own, and may spell nonsense.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Problem
+from tpn2f.errors import DivergedError
 from tpn2f.grammar import Masks
 from tpn2f.model import Model, State
 from tpn2f.program import Program
@@ -202,6 +203,18 @@ def first_accepted(
     return candidates[0]
 
 
+def batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int, most_words: int) -> Iterator[list[int]]:
+    """Places in batches; fewer of them where the texts are very long."""
+    part: list[int] = []
+    for place in order:
+        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > most_words):
+            yield part
+            part = []
+        part.append(place)
+    if part:
+        yield part
+
+
 def _device(model: Model) -> torch.device:
     return next(model.parameters()).device
 
@@ -219,6 +232,8 @@ def _log_probabilities(
     `ahead` it may come to a dead end, where all is -inf.
     """
     log_probabilities = model.log_probabilities(state).cpu()
+    if log_probabilities.isnan().any():
+        raise DivergedError("the model computes no numbers: its weights are too large, or damaged")
     if grammar is None or progress is None:
         return log_probabilities
     allowed = grammar.allowed(progress, log_probabilities, ahead)

@@ -8,10 +8,10 @@ from html import escape
 from typing import Any
 
 from tpn2f.domain import Chosen, Problem, Step, Unit
-from tpn2f.errors import ProgramSyntaxError
+from tpn2f.errors import N2FError, NotAQuestion, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
 from tpn2f.trust.memory import Nearest
-from tpn2f.wording import cut, format_answer, format_step, format_sum, format_value, json_value
+from tpn2f.wording import clean, cut, format_answer, format_step, format_sum, format_value, json_value
 
 GUESS = 0.7
 """Below this confidence an answer is called a guess, where calibration did not find another threshold."""
@@ -230,3 +230,9 @@ def _tree(program: Program) -> str:
         return write_tree(program.to_tree())
     except ProgramSyntaxError:
         return ""
+
+
+def unread(question: Question, error: N2FError) -> Solution:
+    """What there is to say of a question that cannot be read."""
+    refused = isinstance(error, NotAQuestion)
+    return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)

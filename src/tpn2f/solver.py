@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tpn2f.checkpoint import Checkpoint, load_weights, read_checkpoint
+from tpn2f.checkpoint import Checkpoint, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.contextual import load_reader
-from tpn2f.domain.loading import load_domain
 from tpn2f.domain.offers import (
     DescribesSteps,
     DoubtsAnswers,
@@ -25,16 +23,26 @@ from tpn2f.domain.offers import (
 )
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
-from tpn2f.errors import CheckpointError, ConfigError, DataError, DomainError, ExecutionError, N2FError, NotAQuestion
+from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.pretrained import bundled_model, find_model
 from tpn2f.program import Program
-from tpn2f.search import Candidate, beam, first_accepted, greedy
-from tpn2f.setting import make_model, read_memory, read_setting, setting
-from tpn2f.solution import GUESS, Alternative, Question, Solution
-from tpn2f.trust.belief import Belief
+from tpn2f.search import Candidate, batches, beam, first_accepted, greedy
+from tpn2f.setting import (
+    check_code,
+    load_language,
+    make_model,
+    read_belief,
+    read_memory,
+    read_setting,
+    read_temperature,
+    rebuild_model,
+    setting,
+)
+from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
+from tpn2f.trust.belief import Belief, probability
 from tpn2f.trust.memory import Memory
 from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
 from tpn2f.wording import clean
@@ -76,44 +84,49 @@ class Solver:
         self.grammar = make_grammar(domain, codec, slots_filled=tuples)
 
     @classmethod
-    def load(cls, place: Path | str | None = None, data: Path | str | None = None, domain: str | None = None) -> Solver:
+    def load(
+        cls,
+        place: Path | str | None = None,
+        data: Path | str | None = None,
+        domain: str | None = None,
+        trust: bool = False,
+    ) -> Solver:
         """From a run directory, a checkpoint directory, or a model that comes with the package, by its name.
 
         `domain` says where the domain is, if not where it was when the model was trained. Without a place it is the
-        bundled model of the domain.
+        bundled model of the domain. A model may name files of Python as its domain and as its variant. They are run
+        only if you name the domain, or `trust` the model.
         """
         if place is None:
             place, domain = bundled_model(domain), None
-        return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain)
+        return cls.from_checkpoint(read_checkpoint(find_model(place)), str(place), data, domain, trust)
 
     @classmethod
     def from_checkpoint(
-        cls, checkpoint: Checkpoint, where: str, data: Path | str | None = None, domain: str | None = None
+        cls,
+        checkpoint: Checkpoint,
+        where: str,
+        data: Path | str | None = None,
+        domain: str | None = None,
+        trust: bool = False,
     ) -> Solver:
         config, codec = read_setting(checkpoint, where)
-        wanted = checkpoint.state.get("reader", {})
-        reader = load_reader(config.data.reader, config.model.d_contextual, wanted, where)
+        if not trust:
+            check_code(config, domain, where)
+        reader = load_reader(
+            config.data.reader, config.model.d_contextual, checkpoint.state.get("reader", {}), where, not trust
+        )
+        model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         if reader is not None:
             codec = replace(codec, reader=reader.load())
-        model = make_model(config, codec)
-        load_weights(model, checkpoint.tensors.get("model", {}), where)
-        temperature = checkpoint.state.get("temperature")
-        if temperature is not None and not (isinstance(temperature, int | float) and 0 < temperature < math.inf):
-            raise CheckpointError(
-                f"{where}: the checkpoint's temperature is {temperature!r}; expected a number above 0"
-            )
+        language = load_language(config, domain, data, where)
         try:
-            language = load_domain(domain or config.data.domain, data)
-        except DomainError as error:
-            if domain is not None:
-                raise
-            raise DomainError(f"{where}: {error}; if its domain is elsewhere now, say where with --domain") from error
-        solver = cls(language, codec, model.eval(), temperature)
+            solver = cls(language, codec, model.eval(), read_temperature(checkpoint, where))
+        except (ValueError, KeyError, IndexError, RuntimeError) as error:
+            raise CheckpointError(f"{where}: its words do not fit the language {language.name}: {error}") from error
         solver.texts, solver.learned_from = checkpoint.texts, config.data.train
         solver.memory = read_memory(checkpoint, where)
-        if "belief" in checkpoint.state:
-            solver.belief = Belief.from_json(checkpoint.state["belief"], where)
-            solver.guess_below = float(checkpoint.state.get("guess_below", GUESS))
+        solver.belief, solver.guess_below = read_belief(checkpoint, where)
         return solver
 
     def predict(
@@ -130,7 +143,7 @@ class Solver:
         order = sorted(range(len(problems)), key=lambda place: len(problems[place].words))
         found: dict[int, list[Candidate]] = {}
         grammar = self.grammar if masked else None
-        for places in _batches(order, problems, batch_size):
+        for places in batches(order, problems, batch_size, MOST_WORDS):
             part = [problems[place] for place in places]
             names = [self.domain.names(problem) for problem in part]
             with evaluating(self.model):
@@ -300,7 +313,7 @@ class Solver:
         """How probable it is that an answer is right: by its signals, or by its probability alone."""
         if self.belief is not None:
             return self.belief.confidence(signals(answered))
-        return math.exp(answered.log_probability / (self.temperature or 1.0))
+        return probability(answered.log_probability, self.temperature)
 
     def signals(self, problem: Problem, candidate: Candidate, text: str = "") -> dict[str, float]:
         """What tells whether a candidate is right."""
@@ -346,24 +359,6 @@ class Solver:
         return tuple(notes)
 
 
-def unread(question: Question, error: N2FError) -> Solution:
-    """What there is to say of a question that cannot be read."""
-    refused = isinstance(error, NotAQuestion)
-    return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)
-
-
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
     return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
-
-
-def _batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int) -> Iterator[list[int]]:
-    """Places in batches; fewer of them where the texts are very long."""
-    part: list[int] = []
-    for place in order:
-        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > MOST_WORDS):
-            yield part
-            part = []
-        part.append(place)
-    if part:
-        yield part

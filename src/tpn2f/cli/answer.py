@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,7 @@ from tpn2f.cli.terminal import (
     InputOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     err,
     out,
     read_input,
@@ -98,6 +100,7 @@ def solve(
     program: Annotated[bool, typer.Option("--program", help="Also show the program that the model wrote.")] = False,
     value: InputOption = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -122,7 +125,7 @@ def solve(
         with spinner("loading the model"):
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
         # Questions that are typed or piped are answered line by line, those of a file in batches.
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))
@@ -195,7 +198,10 @@ class Told:
 
 def print_json(record: Mapping[str, object]) -> None:
     """Writes one line at once, so that whoever reads a pipe need not wait."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(record, ensure_ascii=plain)
+    # JSON itself escapes only the older half of the signs that control a terminal.
+    sys.stdout.write(re.sub("[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
     sys.stdout.flush()
 
 

@@ -10,7 +10,18 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, err, out, spinner, write
+from tpn2f.cli.console import bearing
+from tpn2f.cli.terminal import (
+    DataOption,
+    JsonOption,
+    OtherDomainOption,
+    TrustOption,
+    check_targets,
+    err,
+    out,
+    spinner,
+    write,
+)
 from tpn2f.domain import Splits, split_roles
 from tpn2f.errors import DataError
 
@@ -43,6 +54,7 @@ def calibrate(
     dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
+    trust_files: TrustOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,13 +63,17 @@ def calibrate(
     from tpn2f.confidence import calibrate as find
     from tpn2f.confidence import facts, find_trust, halves, judge, make_memory, write_calibration
     from tpn2f.evaluation import digest
+    from tpn2f.pretrained import find_model
     from tpn2f.solver import Solver
 
+    check_targets(output)
     if measure:
-        _measure(model, split, width, limit, output, domain, data, as_json)
+        _measure(model, split, width, limit, output, domain, trust_files, data, as_json)
         return
+    if not dry:
+        check_targets(find_model(model).parent, folders=True)
     with spinner("loading the model") as update:
-        solver = Solver.load(model, data, domain)
+        solver = Solver.load(model, data, domain, trust_files)
         splits = Splits(solver.domain)
         split = split or split_roles(solver.domain).calibrate
         if remember:
@@ -88,16 +104,17 @@ def calibrate(
         "trust": trust.facts(),
     }
     text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
-    if as_json:
-        out.print(text, soft_wrap=True, markup=False)
-    else:
-        show_calibration(out, found)
-        show_trust(out, trust)
-    if output is not None:
-        write(output, text)
+    with bearing(out, err):
+        if as_json:
+            out.print(text, soft_wrap=True, markup=False)
+        else:
+            show_calibration(out, found)
+            show_trust(out, trust)
     if not dry:
         place = write_calibration(model, found, trust, solver.memory)
         err.print(f"confidence written into {escape(str(place))}", soft_wrap=True)
+    if output is not None:
+        write(output, text)
 
 
 def _measure(
@@ -107,6 +124,7 @@ def _measure(
     limit: int,
     output: Path | None,
     domain: str | None,
+    trust_files: bool,
     data: Path | None,
     as_json: bool,
 ) -> None:
@@ -117,7 +135,7 @@ def _measure(
     from tpn2f.solver import Solver
 
     with spinner("loading the model") as update:
-        solver = Solver.load(model, data, domain)
+        solver = Solver.load(model, data, domain, trust_files)
         if solver.belief is None:
             raise DataError(f"{model} has no confidence by signals yet; calibrate it first")
         splits, split = Splits(solver.domain), split or "+".join(split_roles(solver.domain).tests)

@@ -15,7 +15,9 @@ from tpn2f.cli.terminal import (
     JsonOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
+    check_targets,
     err,
     out,
     spinner,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     split: Annotated[str | None, typer.Option(help="Which examples to score. Default: dev.")] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
@@ -79,12 +82,14 @@ def evaluate(
     if (tests or options or memory) and model is None:
         asked = "--tests" if tests else "--options" if options else "--memory"
         raise ConfigError(f"{asked} works only with a model: name one with --model")
+    check_targets(save, output)
+    unsaved: DataError | None = None
     started = time.perf_counter()
     with spinner("scoring") as update:
         if model is not None:
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
             language = solver.domain
             split = split or split_roles(language).select
             report, examples, programs = evaluate_model(
@@ -96,7 +101,10 @@ def evaluate(
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
             )
             if save is not None:
-                write_predictions(save, examples, programs)
+                try:
+                    write_predictions(save, examples, programs)
+                except DataError as error:
+                    unsaved = error  # reported below the scores, which took longer than the file
         else:
             language = load_domain(domain or DEFAULT_DOMAIN, data)
             split = split or split_roles(language).select
@@ -105,10 +113,15 @@ def evaluate(
             else:
                 report = evaluate_system(language, split, system, limit)
     warn_skipped(language)
+    try:
+        if output is not None:
+            write(output, report.to_json())
+            err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    except DataError as error:
+        unsaved = error
     out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False, emoji=False)
-    if output is not None:
-        write(output, report.to_json())
-        err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    if unsaved is not None:
+        raise unsaved
 
 
 def compare(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tpn2f.compare.pairs import Comparison, compare
-from tpn2f.domain import Example, Splits, load_domain
+from tpn2f.domain import Example, Splits, load_domain, names_code
 from tpn2f.errors import ConfigError, DataError
 from tpn2f.metrics import Outcomes
 from tpn2f.program import Program
@@ -53,7 +53,7 @@ def compare_files(
     """
     reports = [_read_result(path) for path in (first, second)]
     facts: Mapping[str, Any] = next((report["facts"] for report in reports if report is not None), {})
-    domain, split = domain or facts.get("domain"), split or facts.get("split")
+    domain, split = domain or _named(facts, "domain"), split or _named(facts, "split")
     one, other = (
         read_scored(path, domain, split, data) if report is None else _scored(path, report)
         for path, report in zip((first, second), reports)
@@ -105,6 +105,17 @@ def _read_result(path: Path) -> dict[str, Any] | None:
     return found if whole else None
 
 
+def _named(facts: Mapping[str, Any], key: str) -> str | None:
+    """What a result file names. A file may come from anybody, so what would be code is not loaded for it."""
+    found = facts.get(key)
+    if found is not None and (not isinstance(found, str) or names_code(found)):
+        raise DataError(
+            f"a result file names {str(found)[:60]!r} as its {key}, which is not used unasked: compare predictions "
+            f"(`tpn2f evaluate --save`), and name it with --{key}"
+        )
+    return found
+
+
 def _scored(path: Path, report: Mapping[str, Any]) -> Scored:
     facts, kept = report["facts"], report.get("outcomes")
     if not kept:
@@ -118,7 +129,9 @@ def _scored(path: Path, report: Mapping[str, Any]) -> Scored:
             for metric, levels in kept["credits"].items()
         }
         outcomes = Outcomes(count, credits, dict(kept["groups"]))
-        title, domain, split = str(report["title"]), str(facts["domain"]), str(facts["split"])
+        title, domain, split = str(report["title"]), _named(facts, "domain"), _named(facts, "split")
+        if domain is None or split is None:
+            raise KeyError("domain or split")
         digest = str(facts["examples_sha256"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path}: the outcomes of single examples are damaged: {error!r}") from error

@@ -6,6 +6,7 @@ from tpn2f.domain.loading import cache_folder as cache_folder
 from tpn2f.domain.loading import data_folder as data_folder
 from tpn2f.domain.loading import domain_names as domain_names
 from tpn2f.domain.loading import load_domain as load_domain
+from tpn2f.domain.loading import names_code as names_code
 from tpn2f.domain.offers import ChecksValues as ChecksValues
 from tpn2f.domain.offers import Choices as Choices
 from tpn2f.domain.offers import Chosen as Chosen

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from tpn2f.model.bounds import Amount, Bounds, Count, Positive, Rate, Size, check_settings
+from tpn2f.model.bounds import Amount, Bounds, Count, Layers, Positive, Rate, Size, check_settings
 
 PAD = 0
 """Fills rows up to the length of their batch, in every vocabulary. Never predicted."""
@@ -43,7 +43,7 @@ class ModelConfig:
     """What represents the whole problem: the sum of its bindings, or the last one (an ablation of the appendix)."""
 
     # Reasoning MLP.
-    reasoning_layers: Size = 1
+    reasoning_layers: Layers = 1
     initial_cell: Literal["mapped", "zero"] = "mapped"
     """c_0 of the Tuple-LSTM: the last layer before its tanh, as the published code has it, or zero."""
 

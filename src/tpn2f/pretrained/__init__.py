@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tpn2f.checkpoint import MANIFEST
+from tpn2f.checkpoint import MANIFEST, find_checkpoint
 from tpn2f.contextual import is_installed
 from tpn2f.errors import CheckpointError, DataError
 
@@ -18,13 +18,13 @@ def find_model(place: Path | str) -> Path:
     """The checkpoint of a run directory, of a checkpoint directory, or of a bundled model by its name."""
     folder = Path(place)
     for inner in (folder / "checkpoints" / "best", folder):
-        if (inner / MANIFEST).is_file():
-            return inner
+        if (there := find_checkpoint(inner)) is not None:
+            return there
     if str(place) in _names():
         return PRETRAINED / str(place)
-    there = ", ".join(bundled_models()) or "none is bundled"
+    known = ", ".join(bundled_models()) or "none is bundled"
     what = f"{place} has no checkpoint" if folder.exists() else f"there is no model {place}"
-    raise CheckpointError(f"{what}: expected a run directory or a bundled model ({there})")
+    raise CheckpointError(f"{what}: expected a run directory or a bundled model ({known})")
 
 
 def bundled_models() -> list[str]:

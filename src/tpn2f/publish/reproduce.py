@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpn2f.checkpoint import read_checkpoint, read_latest
+from tpn2f.checkpoint import Checkpoint, read_checkpoint, read_latest
 from tpn2f.config import Config, load_config
 from tpn2f.domain import Splits
-from tpn2f.errors import DataError
+from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import GREEDY, Found, Mode, evaluate_model, search_split
 from tpn2f.metrics import Report
 from tpn2f.publish.bundle import write_half
@@ -109,8 +109,15 @@ def training_facts(run: Path) -> dict[str, Any]:
     found = read_latest(run / "checkpoints")
     if found is None:
         raise DataError(f"{run} has no checkpoint: it was not trained yet")
-    last = found[0].state["standing"]
     best = read_checkpoint(run / "checkpoints" / "best")
+    try:
+        return _facts(found[0], best)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{run}: its checkpoints do not say what it has cost: {error!r}") from error
+
+
+def _facts(latest: Checkpoint, best: Checkpoint) -> dict[str, Any]:
+    last = latest.state["standing"]
     return {
         "epochs": last["epoch"],
         "finished": last["finished"],
@@ -133,6 +140,7 @@ def score_row(
     names: Sequence[str] = ("test",),
     data: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda split, done, total: None,
+    trust: bool = False,
 ) -> Iterator[tuple[str, Mode, Report]]:
     """Scores the halved best weights of a run on splits: what is reported is what would be shipped.
 
@@ -141,7 +149,7 @@ def score_row(
     # Before the first report is written, which may be a change of the tree.
     commit = _commit()
     training = training_facts(run)
-    solver = Solver.load(write_half(run), data)
+    solver = Solver.load(write_half(run), data, trust=trust)
     splits = Splits(solver.domain)
     for split in names:
         searches: dict[int, Found] = {}

@@ -17,6 +17,9 @@ from tpn2f.errors import CheckpointError, DataError
 
 PENALTY = 30.0
 """What a weight of 1 costs, in questions: signals that tell little stay near 0."""
+MOST_SIGNALS = 1_000
+HEAVIEST = 1e6
+"""The largest weight: what a stranger's file says beyond it is damaged."""
 FARTHEST = 4.0
 """The most deviations from the mean that a signal counts: a text unlike any other is not believed more for it."""
 
@@ -57,12 +60,19 @@ class Belief:
                 tuple(float(value) for value in told[key]) for key in ("means", "deviations", "weights")
             )
             bias = float(told["bias"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{where}: the checkpoint's belief cannot be read ({error!r})") from error
-        whole = len(names) == len(means) == len(deviations) == len(weights)
-        if not whole or not all(map(math.isfinite, (*means, *deviations, *weights, bias))) or min(deviations) <= 0:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise CheckpointError(f"{where}: the checkpoint's belief cannot be read ({str(error)[:100]})") from error
+        whole = len(names) == len(means) == len(deviations) == len(weights) <= MOST_SIGNALS
+        finite = all(map(math.isfinite, (*means, *deviations))) and all(deviation > 0 for deviation in deviations)
+        if not whole or not finite or not all(abs(value) <= HEAVIEST for value in (*weights, bias)):
             raise CheckpointError(f"{where}: the checkpoint's belief needs a finite number per name")
         return cls(names, means, deviations, weights, bias)
+
+
+def probability(log_probability: float, temperature: float | None) -> float:
+    """Of a program, from its log-probability at a temperature; 0 where the numbers are none."""
+    found = log_probability / (temperature or 1.0)
+    return 0.0 if math.isnan(found) else math.exp(min(found, 0.0))
 
 
 def fit_belief(
