@@ -1,8 +1,8 @@
 """Dates and durations in words: "the last friday before 2024-07-01", "how many weeks from today to 3 march 2026".
 
     tpn2f train configs/small.toml --domain examples/calendar_expressions.py
-    tpn2f solve "which day is 3 weeks after 2 may 2024 ?" --model runs/calendar_expressions
-    tpn2f solve "is tomorrow before may 1, 2030" --model runs/calendar_expressions --input today='"2030-04-28"'
+    tpn2f solve "which day is 3 weeks after 2 may 2024 ?" --model runs/calendar_expressions --trust
+    tpn2f solve "is tomorrow before may 1, 2030" --model runs/calendar_expressions --trust --input today='"2030-04-28"'
 
 Dates are taken out of the text as d0, d1, ... and numbers as n0, n1, ...; today is given beside it, or is today. Test
 holds programs that train does not; the split `combinations` holds sets of relations that never occur together in train.

@@ -1,7 +1,7 @@
 """Questions about a table of your own, a CSV file: filter, group, aggregate, sort.
 
     tpn2f train configs/small.toml --domain examples/table_queries.py
-    tpn2f solve "total price by region" --model runs/table_queries --input table=@examples/sales.csv
+    tpn2f solve "total price by region" --model runs/table_queries --trust --input table=@examples/sales.csv
 
 Columns and texts of cells are taken out of the question as c0, c1, ... and v0, v1, ..., so a model that was trained on
 the tables below answers questions about any other. Test holds programs that train does not, and the split

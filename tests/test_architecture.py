@@ -27,16 +27,18 @@ LAYERS: tuple[set[str], ...] = (
     {"program", "vocabulary"},
     {"domain"},
     {"wording", "metrics", "retrieval", "functions"},
+    {"trust"},
     {"solution", "contract", "data"},
     {"tpr"},
     {"kernels"},
     {"model", "contextual"},
     {"codec", "config"},
     {"grammar", "checkpoint"},
-    {"search"},
+    {"search", "setting", "pretrained"},
     {"solver"},
+    {"memory"},
     {"evaluation", "confidence", "export", "explain"},
-    {"training"},
+    {"training", "compare"},
     {"tuning", "publish"},
     {"web"},
     {"cli"},
@@ -45,7 +47,7 @@ LAYERS: tuple[set[str], ...] = (
 FLOOR = {room: floor for floor, rooms in enumerate(LAYERS) for room in rooms}
 SYMBOLS = {
     *("errors", "program", "vocabulary", "domain", "wording", "metrics", "retrieval", "functions"),
-    *("solution", "contract", "data"),
+    *("trust", "solution", "contract", "data"),
 }
 TENSORS = {"tpr", "kernels", "model"}
 MOST_FLAT = 20

@@ -1,8 +1,11 @@
 """Checkpoints: whole or not there, verified on load, the one before as a fallback."""
 
 import errno
+import hashlib
 import json
 import multiprocessing
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +13,7 @@ import torch
 from tpn2f import checkpoint as module
 from tpn2f.checkpoint import (
     Checkpoint,
+    find_checkpoint,
     load_weights,
     locked,
     read_checkpoint,
@@ -94,6 +98,143 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_taken(tmp_path, d
         read_latest(tmp_path)
 
 
+# A stranger's checkpoint: the sums are right, the rest need not be.
+
+
+def rewrite(place, name: str = "", content: bytes = b"", **listed: str) -> None:
+    """Puts a file into a checkpoint, and whatever else into its manifest, with right sums."""
+    manifest = json.loads((place / "manifest.json").read_text())
+    if name:
+        (place / name).write_bytes(content)
+        manifest["files"][name] = hashlib.sha256(content).hexdigest()
+    manifest["files"].update(listed)
+    (place / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.fixture
+def place(tmp_path):
+    folder = tmp_path / "outer" / "best"
+    write_checkpoint(folder, make(1.0))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.txt",
+        "../../outer/secret.txt",
+        "ABSOLUTE",
+        "sub/x.txt",
+        "..",
+        ".",
+        "",
+        ".hidden",
+        "a\\b",
+        "a\0b",
+        "C:x",
+    ],
+)
+def test_a_manifest_cannot_name_what_lies_elsewhere(place, name):
+    secret = place.parent / "secret.txt"
+    secret.write_text("secret")
+    name = str(secret) if name == "ABSOLUTE" else name
+    rewrite(place, **{name: hashlib.sha256(b"secret").hexdigest()})
+    with pytest.raises(CheckpointError, match="expected plain names of files beside it"):
+        read_checkpoint(place)
+
+
+def link(path):
+    (path.parent.parent / "elsewhere").write_text("a\nb ü\n")
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+KINDS = {
+    "a link": (link, "a link, which may lead anywhere"),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), "a link"),
+    "a pipe": (os.mkfifo, "no regular file"),
+    "a folder": (lambda path: path.mkdir(), "no regular file"),
+    "a sparse giant": (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40), "bytes; expected"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["words.txt", "model.safetensors", "state.json", "manifest.json"])
+def test_only_regular_files_of_a_bounded_size_are_read(place, kind, name):
+    spoil, expected = KINDS[kind]
+    (place / name).unlink()
+    spoil(place / name)
+    with pytest.raises(CheckpointError, match=expected if name != "manifest.json" else "manifest") as caught:
+        read_checkpoint(place)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("words.txt", b"<pad>\xff", "words.txt is not text in UTF-8: invalid start byte at byte 5"),
+        ("state.json", b"[" * 200_000, "state.json is damaged: it is nested too deeply"),
+        ("state.json", b'{"a": ' + b"9" * 5000 + b"}", "state.json is damaged"),
+        ("state.json", b"\xff", "state.json is damaged"),
+        ("state.json", b"[]", "expected an object"),
+        ("model.safetensors", b"", "model.safetensors cannot be read"),
+        ("model.safetensors", b"\xff" * 8 + b"{}", "model.safetensors cannot be read"),
+        ("model.safetensors", b"\x02" + bytes(7) + b"[]", "model.safetensors cannot be read"),
+    ],
+)
+def test_content_with_right_sums_is_one_clear_line(place, name, content, expected):
+    rewrite(place, name, content)
+    with pytest.raises(CheckpointError, match=expected) as caught:
+        read_checkpoint(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_manifest_is_a_short_list(place):
+    rewrite(place, **{f"{number}.txt": "" for number in range(100)})
+    with pytest.raises(CheckpointError, match="lists 104 files; expected at most 64"):
+        read_checkpoint(place)
+    (place / "manifest.json").write_text('{"format": 1, "files": ' + "[" * 200_000)
+    with pytest.raises(CheckpointError, match="nested too deeply"):
+        read_checkpoint(place)
+
+
+def test_no_file_is_written_outside(tmp_path):
+    for hostile in (Checkpoint({}, {}, {"../../x": "evil"}), Checkpoint({"../../x": {}}, {}, {})):
+        with pytest.raises(CheckpointError, match="no plain name"):
+            write_checkpoint(tmp_path / "a" / "b", hostile)
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_who_is_killed_while_replacing_leaves_a_checkpoint(tmp_path, monkeypatch):
+    place = tmp_path / "best"
+    write_checkpoint(place, make(1.0))
+    rename = Path.rename
+
+    def killed(path, target):
+        if path.name.endswith("-draft"):
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_checkpoint(place, make(2.0))
+    monkeypatch.undo()
+    assert not place.exists()
+    assert_same(read_checkpoint(place), make(1.0))
+    assert find_checkpoint(place) == tmp_path / ".best-old"
+    write_checkpoint(place, make(3.0))
+    assert_same(read_checkpoint(place), make(3.0))
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+
+
+def test_all_files_are_for_the_same_readers(tmp_path):
+    before = os.umask(0o022)
+    try:
+        write_checkpoint(tmp_path / "best", make(1.0))
+    finally:
+        os.umask(before)
+    assert {oct(path.stat().st_mode & 0o777) for path in (tmp_path / "best").iterdir()} == {"0o644"}
+
+
 def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     rotate_checkpoint(tmp_path, make(1.0))
 
@@ -135,6 +276,10 @@ def test_a_run_directory_has_one_writer_and_a_killed_one_frees_it(tmp_path):
     [
         ({"weight": torch.zeros(2, 3)}, "has no bias"),
         ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2), "more": torch.zeros(1)}, "has more, which"),
+        ({"weight": torch.full((2, 3), torch.nan), "bias": torch.zeros(2)}, "weight has numbers that are not finite"),
+        ({"weight": torch.full((2, 3), torch.inf), "bias": torch.zeros(2)}, "weight has numbers that are not finite"),
+        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2, dtype=torch.long)}, "bias has numbers of the type"),
+        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2, dtype=torch.cfloat)}, "bias has numbers of the type"),
         (
             {"weight": torch.zeros(3, 2), "bias": torch.zeros(2)},
             r"weight has the shape \(3, 2\); the model expects \(2, 3\)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -257,7 +258,7 @@ def test_ids_of_doubtful_records_are_listed(tpn2f: Run, data: Path) -> None:
 def test_the_demo_runs(tpn2f: Run) -> None:
     outcome = tpn2f("demo")
     assert outcome.code == 0, outcome.err
-    for text in ("answer: 30", "answer: 140", "answer: 36", "= 720", "= 40", "(pow 1000000000 1000000000)"):
+    for text in ("= $30  (", "= 140 pages  (", "= 36  (", "= 720", "= 40", "(pow 1000000000 1000000000)"):
         assert text in outcome.out
 
 
@@ -307,7 +308,7 @@ def test_solve_reads_standard_input(tpn2f: Run, run_directory: Path, monkeypatch
 def test_solve_without_a_model_or_a_question_is_one_line(
     tpn2f: Run, run_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tpn2f.solver.PRETRAINED", run_directory / "none")
+    monkeypatch.setattr("tpn2f.pretrained.PRETRAINED", run_directory / "none")
     assert_fails(tpn2f("solve", "1 plus 1"), "no model is bundled for everyday (there is none yet)", "--model")
     assert_fails(tpn2f("solve", "1 plus 1", "-d", "algolisp"), "no model is bundled for algolisp")
     assert_fails(tpn2f("solve", "", "--model", run_directory), "empty")
@@ -338,7 +339,26 @@ def test_solve_goes_on_behind_broken_lines(tpn2f: Run, run_directory: Path, tmp_
 
 def test_solve_holds_answers_back(tpn2f: Run, run_directory: Path) -> None:
     outcome = tpn2f("solve", "add 1 and 2", "--model", run_directory, "--abstain-below", "1")
-    assert outcome.code == 0 and "no answer: confidence" in outcome.out and "#0" not in outcome.out
+    assert outcome.code == 0 and "no answer: confidence" in outcome.out and "step 1" not in outcome.out
+
+
+def test_the_program_is_shown_on_request(tpn2f: Run, run_directory: Path) -> None:
+    words = ("solve", "add 1 and 2", "--model", run_directory)
+    assert "#0" not in tpn2f(*words).out
+    assert "#0" in tpn2f(*words, "--program").out
+
+
+def test_what_is_no_question_is_refused_in_one_line(tpn2f: Run, tmp_path: Path) -> None:
+    refused = tpn2f("solve", "hello")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert refused.err.startswith("tpn2f: there is no number in this text")
+    record = json.loads(tpn2f("solve", "I have 3 apples.", "--json").out)
+    assert record["refused"] and "does not ask anything" in record["error"]
+    place = tmp_path / "questions.txt"
+    place.write_text("hello\n2+2\n")
+    mixed = tpn2f("solve", "--file", place)
+    assert mixed.code == 1 and "= 4" in mixed.out and "line 1: there is no number" in mixed.err
+    assert_fails(tpn2f("solve", "2+2", "--file", place), "both as arguments and with --file")
 
 
 def test_solve_keeps_what_it_printed_when_it_is_stopped(
@@ -372,12 +392,28 @@ def test_calibrate_measures_and_writes(tpn2f: Run, run_directory: Path, tmp_path
     words = ("calibrate", run_directory, "--limit", 40, "--dry", "--output", place)
     outcome = tpn2f(*words)
     assert outcome.code == 0, outcome.err
-    assert "expected calibration error" in outcome.out
+    assert "expected calibration error" in outcome.out and "of these right" in outcome.out
+    trust = json.loads(place.read_text())["trust"]
+    assert {one["source"] for one in trust["left_out"]} == {"half 1", "half 2"}
+    assert set(trust["belief"]["names"]) <= {*trust["belief"]["names"], "familiar"} and trust["together"]["count"] == 40
     assert (
         sum(part["count"] for part in json.loads(place.read_text())["after"])
         == json.loads(place.read_text())["reported"]
     )
     assert_fails(tpn2f("calibrate", run_directory, "--split", "test"), "calibrate on dev")
+    assert_fails(tpn2f("calibrate", run_directory, "--measure", "--split", "test"), "calibrate it first")
+
+
+def test_a_calibrated_model_is_measured_on_test(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(run_directory / "checkpoints" / "best", tmp_path / "model")
+    assert tpn2f("calibrate", copied, "--limit", 40).code == 0
+    before = (copied / "state.json").read_bytes()
+    place = tmp_path / "confidence.json"
+    measured = tpn2f("calibrate", copied, "--measure", "--split", "test", "--limit", 30, "--output", place)
+    assert measured.code == 0 and "of these right" in measured.out, measured.err
+    told = json.loads(place.read_text())
+    assert [(one["source"], one["count"]) for one in told["sources"]] == [("test", 30), ("all", 30)]
+    assert (copied / "state.json").read_bytes() == before
 
 
 def test_export_writes_files(tpn2f: Run, run_directory: Path, tmp_path: Path) -> None:

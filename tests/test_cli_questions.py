@@ -12,6 +12,8 @@ from tpn2f.solution import Question
     [
         ("What is 3 plus 4?\n", Question("What is 3 plus 4?")),
         ("[1, 2]", Question("[1, 2]")),
+        ("{1, 2, 3} has how many elements?", Question("{1, 2, 3} has how many elements?")),
+        ("{ a } plus 3", Question("{ a } plus 3")),
         ('{"question": "a", "options": "a ) 1 , b ) 2"}', Question("a", {}, "a ) 1 , b ) 2")),
         ('{"text": "a", "options": [1, "2"], "inputs": {"n0": 3}}', Question("a", {"n0": 3}, ["1", "2"])),
         ('{"text": "a", "options": {"b": "2", "a": "1"}}', Question("a", {}, ["1", "2"])),

@@ -22,6 +22,7 @@ from tpn2f.confidence import (
     find_threshold,
     fit_temperature,
     half,
+    halves,
     judge,
     reliability,
     write_calibration,
@@ -136,11 +137,16 @@ def run(solver, tmp_path):
     return tmp_path / "run"
 
 
-def test_a_model_is_judged_in_two_halves_and_never_on_test(solver):
+def test_a_model_is_judged_with_signals_and_never_on_test(solver):
     seen = []
     with unchecked():
-        halves = judge(solver, "dev", limit=20, progress=lambda done, total: seen.append((done, total)))
-    assert sum(map(len, halves)) == 20 and seen == [(20, 20)]
+        judged = judge(solver, "dev", limit=20, progress=lambda done, total: seen.append((done, total)))
+    assert len(judged) == 20 and seen == [(20, 20)]
+    assert {one.source for one in judged} == {"dev"} and {one.half for one in judged} == {0, 1}
+    assert sum(map(len, halves(judged))) == 20
+    for one in judged:
+        assert one.signals["probability"] == pytest.approx(math.exp(one.log_probability))
+        assert one.signals["weakest step"] >= one.signals["probability"] * (1 - 1e-9)
     with pytest.raises(DataError, match="calibrate on dev"):
         judge(solver, "test")
 

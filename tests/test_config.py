@@ -31,11 +31,9 @@ def test_there_are_presets():
 
 @given(st.text(max_size=20), st.floats(0, 0.99), st.integers(1, 99), st.booleans(), st.none() | st.floats(0.1, 2))
 def test_what_is_written_is_read_back(name, dropout, size, distinct, deviation):
-    if "\n" in name or "\r" in name or not name.isprintable():
-        name = "run"
     config = Config(
-        name,
-        DataConfig(distinct=distinct),
+        "run",
+        DataConfig(distinct=distinct, train=name),
         ModelConfig(n_roles=size, dropout_words=dropout, dictionary_deviation=deviation),
         TrainingConfig(seed=size),
     )
@@ -67,7 +65,7 @@ def test_overrides_change_one_setting(tmp_path):
         ("[training]\nseed = -1", r"training\.seed is -1; expected from 0 to below 2\^24"),
         ("[training]\nseed = 16777216", r"training\.seed is 16777216; expected from 0 to below 2\^24"),
         ("[training]\naverage = 1.5", r"training\.average is 1\.5; expected from 0 to 1"),
-        ("[training]\nlearning_rate = nan", r"training\.learning_rate is nan; expected at least 0"),
+        ("[training]\nlearning_rate = nan", r"training\.learning_rate is nan; expected a finite number"),
         ("[data]\nlimit = -1", r"data\.limit is -1; expected at least 0"),
         ("model = 3", r"model is a table, got 3"),
         ("[model", "is not TOML"),
@@ -132,3 +130,46 @@ def test_what_is_neither_a_file_nor_a_preset_is_told_with_the_presets(tmp_path, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"cannot read the config .*; the presets are algolisp, .*arithmetic"):
         load_config(Path(name))
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/etc/x", "a/b", "a\\b", "..", ".hidden", "", "C:x", "x" * 101, "a\x1b[2J", "a\nb"]
+)
+def test_a_run_cannot_be_called_after_another_place(name):
+    with pytest.raises(ConfigError, match=r"there: name is .*expected a plain name"):
+        make_config({"name": name}, "there")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("training.seed", "-1", "expected from 0 to below 2^24"),
+        ("training.seed", "16777216", "expected from 0 to below 2^24"),
+        ("training.seed", "9" * 5000, "training.seed is "),
+        ("training.epochs", "99999999999999999999", "expected at least 1 and below 2^31"),
+        ("data.limit", "99999999999999999999", "expected at least 0 and below 2^31"),
+        ("training.learning_rate", "inf", "expected a finite number"),
+        ("training.learning_rate", "nan", "expected a finite number"),
+        ("training.learning_rate", "1" + 400 * "0", "a whole number of 1,329 bits; expected a finite number"),
+        ("model.reasoning_layers", "1000000000", "expected from 1 to 100"),
+        ("model.d_word", "[" * 5000, "model.d_word is "),
+        ("name", "../../x", "expected a plain name"),
+    ],
+)
+def test_numbers_that_nothing_can_hold_are_one_line(key, value, expected):
+    with pytest.raises(ConfigError) as caught:
+        load_config(Path("arithmetic"), [f"{key}={value}"])
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[], "text", 3, None])
+def test_what_is_no_table_is_no_config(values):
+    with pytest.raises(ConfigError, match=r"there: the config is .*expected a table"):
+        make_config(values, "there")
+
+
+def test_a_toml_file_that_is_nested_without_end_is_one_line(tmp_path):
+    path = tmp_path / "deep.toml"
+    path.write_text("a = " + "[" * 100_000)
+    with pytest.raises(ConfigError, match=r"deep\.toml is not TOML"):
+        load_config(path)

@@ -70,6 +70,13 @@ def test_a_damaged_store_is_told_and_mended(config, tmp_path, monkeypatch):
     assert_same_ends(tmp_path / "one", tmp_path / "two")
 
 
+def test_a_strangers_folder_is_not_read_unasked(run, monkeypatch):
+    """Right sums say nothing: a stranger wrote them as well."""
+    monkeypatch.setattr(PretrainedReader, "load", None)
+    with pytest.raises(ConfigError, match="is a folder, which is not read unasked: if you trust it, say --trust"):
+        Solver.load(run)
+
+
 def test_a_checkpoint_names_its_reader_and_does_not_carry_it(config, run):
     best = read_checkpoint(run / "checkpoints" / "best")
     assert best.state["reader"] == PretrainedReader(config.data.reader).identity()
@@ -79,7 +86,7 @@ def test_a_checkpoint_names_its_reader_and_does_not_carry_it(config, run):
 
 
 def test_it_answers_with_the_live_reader_as_it_did_with_the_stored_one(config, run, tmp_path):
-    solver = Solver.load(run)
+    solver = Solver.load(run, trust=True)
     problems = [example.problem for example in list(solver.domain.examples("dev"))[:20]]
     live = solver.predict(problems)
     stored = StoredReader(solver.codec.reader, tmp_path)
@@ -87,11 +94,11 @@ def test_it_answers_with_the_live_reader_as_it_did_with_the_stored_one(config, r
     solver.codec = replace(solver.codec, reader=stored)
     for one, other in zip(live, solver.predict(problems)):
         assert one[0].log_probability == pytest.approx(other[0].log_probability, abs=0.05)
-    assert Solver.load(run).solve("what is 3 plus 4 ?", width=3).program is not None
+    assert Solver.load(run, trust=True).solve("what is 3 plus 4 ?", width=3).program is not None
 
 
 def test_it_can_be_explained(run):
-    solver = Solver.load(run)
+    solver = Solver.load(run, trust=True)
     examples = list(solver.domain.examples("dev"))[:8]
     assert len(explain_question(solver, examples[0].problem).fillers) == len(examples[0].problem.words)
     assert observe_words(solver, examples) is not None and observe_tuples(solver, examples) is not None
@@ -99,7 +106,7 @@ def test_it_can_be_explained(run):
 
 
 def test_it_is_not_exported(run, tmp_path):
-    solver = Solver.load(run)
+    solver = Solver.load(run, trust=True)
     with pytest.raises(ConfigError, match="a model with a pre-trained reader cannot be exported"):
         export_model(solver.model, solver.codec, tmp_path)
 
@@ -115,9 +122,9 @@ def test_without_its_reader_a_model_says_how_to_get_it(config, run, tmp_path):
     with pytest.raises(ConfigError, match=r'neither a folder nor an installed package; .* "tpn2f\[pretrained\]"'):
         Solver.load(with_reader("gone-elsewhere"))
     with pytest.raises(ConfigError, match="the model was trained with another reader: the weights"):
-        Solver.load(with_reader(str(make_bert(tmp_path / "bert", seed=1))))
+        Solver.load(with_reader(str(make_bert(tmp_path / "bert", seed=1))), trust=True)
     with pytest.raises(ConfigError, match=r"d_contextual is 32, but the reader .* has vectors of width 16"):
-        Solver.load(with_reader(str(make_bert(tmp_path / "narrow", width=16))))
+        Solver.load(with_reader(str(make_bert(tmp_path / "narrow", width=16))), trust=True)
 
 
 class Places:

@@ -19,7 +19,7 @@ import pytest
 from tpn2f.data import download
 from tpn2f.data.download import fetch, target_folder
 from tpn2f.data.sources import Source, SourceFile
-from tpn2f.domain import data_folder
+from tpn2f.domain import data_folder, load_domain, packed
 from tpn2f.errors import DataError
 
 
@@ -198,6 +198,21 @@ def test_progress_begins_at_nothing_grows_and_ends_at_all(server: Server, tmp_pa
     assert dev[0][0] == 0 and [done for done, _ in dev] == sorted(done for done, _ in dev)
     assert {total for _, total in dev} == {len(DEV) if length_known else None}
     assert told[-1][0] == len(TRAIN)
+
+
+def test_a_packed_file_is_unpacked_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The train file of AlgoLisp has no known sum: three million bytes of it could become six thousand million."""
+    monkeypatch.setattr(packed, "MOST_UNPACKED", 1_000)
+    place = tmp_path / "source"
+    place.mkdir()
+    for split in ("dev", "test", "train"):
+        (place / f"metaset3.{split}.jsonl.gz").write_bytes(gzip.compress(b"x" * 100_000))
+    member = SourceFile("metaset3.train.jsonl.gz")
+    monkeypatch.setattr(download, "SOURCES", {"algolisp": (Source(member.name, "", (member,)),)})
+    with pytest.raises(DataError, match=r"train\.jsonl\.gz is too large: .* more than 1,000 bytes when it is unpacked"):
+        fetch("algolisp", tmp_path / "into", place)
+    with pytest.raises(DataError, match="more than 1,000 bytes"):
+        list(load_domain("algolisp", place).examples("train"))
 
 
 def test_a_cut_download_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:

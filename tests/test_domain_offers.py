@@ -12,6 +12,7 @@ from tpn2f.domain import (
     ComputesDirectly,
     DescribesSteps,
     Domain,
+    DoubtsAnswers,
     Generates,
     HasDoc,
     HasDoubts,
@@ -30,6 +31,7 @@ from tpn2f.domain import (
     ListsSkipped,
     NamesLicences,
     ReadsWithInputs,
+    TellsUnits,
     grades_of,
     inputs_of,
     load_domain,
@@ -44,7 +46,7 @@ SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
 TYPED = {HasTyping, offers.HasTreeTyping, JudgesTypes}
 ALGOLISP = TYPED | {HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences, JudgesAnswers}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences, JudgesAnswers, DoubtsAnswers, TellsUnits}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 

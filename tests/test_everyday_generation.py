@@ -60,7 +60,7 @@ def test_what_is_held_out_is_never_in_training() -> None:
 
 def test_both_parts_for_judging_have_unseen_kinds_and_unseen_phrasings() -> None:
     for part in ("dev", "test"):
-        origins = {example.id.split(":")[1] for example in generate(3, 150, part)}
+        origins = {example.id.split(":")[1] for example in generate(3, 500, part)}
         assert origins == {"kind", "phrasing", "story"}
 
 

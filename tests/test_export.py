@@ -35,6 +35,8 @@ CONFIGS = {
     "sharp": replace(SIZES, normalised=True, sharpness=4.0, attention="general", grounded=True, d_grounded=5),
     "sharp, lstm2tp": replace(SIZES, encoder="lstm", normalised=True, sharpness=4.0, bidirectional=True, d_hidden=6),
     "grounded, lstm2lstm": replace(SIZES, encoder="lstm", decoder="lstm", d_hidden=6, grounded=True, d_grounded=5),
+    "repeats": replace(SIZES, repeats=True, bidirectional=True),
+    "repeats, lstm2tp": replace(SIZES, encoder="lstm", repeats=True, bidirectional=True, summary="last", d_hidden=6),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -625,6 +626,19 @@ def test_a_file_that_is_not_there_is_named(sums: Path, tmp_path: Path) -> None:
     domain = load_domain(f"{sums}:sums", tmp_path / "elsewhere")
     with pytest.raises(DataError, match=r"sums: cannot read .*elsewhere/sums.jsonl"):
         domain.examples("train")
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "/etc/hostname", "link.txt", "pipe", "a\\u0000b"])
+def test_inputs_of_a_file_of_examples_lie_beside_it(sums: Path, name: str) -> None:
+    sums.parent.with_name("secret.txt").write_text("secret")
+    sums.with_name("link.txt").symlink_to(sums.parent.with_name("secret.txt"))
+    os.mkfifo(sums.with_name("pipe"))
+    note = "@sums.input(default='')\ndef note(text: str) -> str: ...\n\nsums.examples_from"
+    sums.write_text(FILE.replace("sums.examples_from", note, 1))
+    line = f'{{"text": "8 plus 9", "program": "add(8, 9)", "inputs": {{"note": "@{name}"}}}}\n'
+    sums.with_name("more.jsonl").write_text(line)
+    with pytest.raises(DataError, match=r"more\.jsonl, line 1: .*(no file beside the examples|cannot read)"):
+        load_domain(str(sums)).examples("train")
 
 
 def test_inputs_of_a_file_of_examples_may_be_files(sums: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from tpn2f.codec import Codec
 from tpn2f.config import Config, DataConfig, TrainingConfig, load_config
 from tpn2f.domain import load_domain
-from tpn2f.errors import ConfigError
+from tpn2f.errors import CheckpointError, ConfigError
 from tpn2f.export import export_model
 from tpn2f.model import Model, ModelConfig, build_model, load_variant, variants
 from tpn2f.solver import Solver
@@ -69,7 +69,9 @@ def test_a_variant_trains_saves_and_solves_like_any_other_model(tmp_path: Path) 
     events = list(Trainer(config, load_domain("arithmetic"), tmp_path / "run").run())
     losses = [event.loss for event in events if event.kind == "dev"]
     assert losses[-1] < losses[0]
-    solver = Solver.load(tmp_path / "run")
+    with pytest.raises(CheckpointError, match=r"names code as its model variant, .*gru_reader\.py:GRUReader.* --trust"):
+        Solver.load(tmp_path / "run")
+    solver = Solver.load(tmp_path / "run", trust=True)
     assert type(solver.model).__name__ == "GRUReader"
     assert solver.solve("What is the sum of 12 and 4?").program is not None
     with pytest.raises(ConfigError, match="GRUReader cannot be exported"):

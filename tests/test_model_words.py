@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from tpn2f.model.config import ModelConfig
-from tpn2f.model.words import WordEmbedding
+from tpn2f.model.words import WordEmbedding, repeated
 
 CONFIG = ModelConfig(d_word=6, d_static=4, embedding_scale=1.0)
 LEARNED = torch.tensor([True, True, True, True, True, False])
@@ -60,3 +60,22 @@ def test_without_fixed_vectors_it_is_a_plain_table() -> None:
     torch.manual_seed(0)
     table = WordEmbedding(replace(CONFIG, d_static=0), 6)
     assert list(table.state_dict()) == ["weight"] and table.table() is table.weight
+
+
+def test_a_word_that_is_repeated_is_marked_by_where_the_other_stands() -> None:
+    words, counts = torch.tensor([[4, 5, 4, 4], [5, 5, 4, 0]]), torch.tensor([4, 3])
+    assert repeated(words, counts).tolist()[0] == [2, 0, 3, 1]
+    assert repeated(words, counts).tolist()[1][:3] == [2, 1, 0]
+    # Padding is no repetition: the text alone says the same.
+    assert repeated(torch.tensor([[0, 4, 0, 0]]), torch.tensor([2]))[0, :2].tolist() == [0, 0]
+
+
+def test_marks_of_repetition_are_added_to_the_word() -> None:
+    table = WordEmbedding(replace(CONFIG, repeats=True), 6).eval()
+    words, counts = torch.tensor([[4, 5, 4]]), torch.tensor([3])
+    rows, index = table.read(words, counts)
+    assert table.repeats is not None
+    later, before = table.repeats
+    plain = table(torch.tensor([4, 5]))
+    expected = torch.stack([plain[0] + later, plain[1], plain[0] + before])
+    torch.testing.assert_close(rows[index[0]], expected)

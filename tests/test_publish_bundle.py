@@ -3,16 +3,17 @@
 import pytest
 import torch
 
-from tpn2f import solver
+from tpn2f import pretrained
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.config import Config, DataConfig
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError
 from tpn2f.model import ModelConfig
+from tpn2f.pretrained import bundled_models
 from tpn2f.publish import bundle
 from tpn2f.publish.bundle import CARD, halve, write_bundle, write_half
-from tpn2f.solver import Solver, bundled_models, make_model, setting
+from tpn2f.solver import Solver, make_model, setting
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -57,7 +58,7 @@ def test_weights_that_float16_cannot_hold_are_refused(run):
 
 
 def test_a_bundle_is_found_by_its_name_and_has_a_card(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(solver, "PRETRAINED", tmp_path / "pretrained")
+    monkeypatch.setattr(pretrained, "PRETRAINED", tmp_path / "pretrained")
     place = write_bundle(run, "toy", [REPORT], tmp_path / "pretrained")
     assert bundled_models() == ["toy"]
     assert Solver.load("toy").domain.name == "arithmetic"

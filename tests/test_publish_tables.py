@@ -1,15 +1,17 @@
 """The tables of the pages come from results/, and are up to date."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from tpn2f.errors import DataError
+from tpn2f.metrics import Outcomes
 from tpn2f.publish.everyday import COLUMNS, PUBLISHED
 from tpn2f.publish.reproduce import TABLES as ROWS
 from tpn2f.publish.reproduce import report_path
-from tpn2f.publish.rows import SHORT, SYSTEMS
+from tpn2f.publish.rows import SHORT, SYSTEMS, UNSEEN
 from tpn2f.publish.tables import TABLES, stale_pages, write_tables
 
 ROOT = Path(__file__).parent.parent
@@ -84,6 +86,39 @@ def test_an_unknown_table_and_missing_files_are_reported(project):
         stale_pages(project)
 
 
+def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path):
+    rights = {"mathqa-24": "1" * 30 + "0" * 10, "mathqa-lstm2tp": "1" * 10 + "0" * 30, "mathqa-lstm2lstm": None}
+    for row, right in rights.items():
+        made = report(f"{row} (greedy)", 0.5)
+        made["facts"] |= {"domain": "mathqa", "split": "test", "examples_sha256": "0" * 64}
+        if right:
+            credits = [{"strict": float(letter)} for letter in right]
+            made["outcomes"] = asdict(Outcomes.of(credits, {UNSEEN: range(5, 15)}))
+        (tmp_path / f"mathqa-test-{row}.json").write_text(json.dumps(made))
+    head, _, *rows = TABLES["mathqa-pairs"](tmp_path).splitlines()
+    assert head.count("|") == rows[0].count("|")
+    # Of the third row nothing is known, and the fourth is not scored.
+    (row,) = rows
+    assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa-24 (greedy) | 25.0 | 75.0 | +50.00 (")
+    assert "| 0 | 20 | <0.0001 | +50.00 (" in row and row.endswith("| 0.0625 |")
+    assert "No pair can be compared yet" in TABLES["algolisp-pairs"](tmp_path)
+
+
+def test_memory_stands_beside_its_parts_and_is_tested_against_them(tmp_path):
+    assert TABLES["mathqa-memory"](tmp_path) == "No row is scored yet."
+    rights = {"retrieval": "1" * 10 + "0" * 10, "retrieval+model: m (beam 5, memory 5)": "1" * 18 + "0" * 2}
+    for number, (system, right) in enumerate(rights.items()):
+        made = report(system, right.count("1") / 20)
+        made["facts"] |= {"domain": "mathqa", "split": "dev", "examples_sha256": "0" * 64}
+        made["outcomes"] = asdict(Outcomes.of([{"strict": float(letter)} for letter in right], {}))
+        (tmp_path / f"mathqa-dev-{number}.json").write_text(json.dumps(made))
+    told = TABLES["mathqa-memory"](tmp_path).splitlines()
+    assert told[2].startswith("| retrieval: the program of the nearest training problem | 50.00")
+    assert told[3].startswith("| retrieval+model: m (beam 5, memory 5) | 90.00")
+    assert told[-1].startswith("* retrieval+model: m (beam 5, memory 5) against retrieval: the program")
+    assert "+40.00 (" in told[-1] and told[-1].endswith("McNemar's p 0.0078.") and len(told) == 6
+
+
 def everyday_report(split: str, groups: dict[str, float]) -> dict:
     made = [
         {
@@ -111,15 +146,16 @@ def test_the_everyday_row_has_what_is_scored_and_leaves_out_the_rest(tmp_path):
     for split, groups in {
         "gsm8k-test": {"all": 0.125, "3-step": 0.05, "no program": 0.0, "1-step": 0.5, "3 tuples": 0.05},
         "mathqa-test": {"all": 0.7},
-        "generated-test": {"all": 0.9, "unseen phrasing": 0.96, "unseen kind": 0.41},
+        "generated-test": {"all": 0.9, "unseen phrasing": 0.96, "unseen kind": 0.41, "unseen story": 0.33},
     }.items():
         (tmp_path / f"everyday-{split}.json").write_text(json.dumps(everyday_report(split, groups)))
     last = TABLES["everyday"](tmp_path).splitlines()[-1]
     # Of MathQA the nearest option counts; SVAMP, MAWPS and the challenge are not scored.
-    assert last == "| everyday (greedy) |  |  | 12.5 | 35.0 |  | 96.0 | 41.0 |"
+    assert last == "| everyday (greedy) |  |  | 12.5 | 35.0 |  | 96.0 | 41.0 | 33.0 |"
     splits = [row.split(" | ")[0] for row in TABLES["everyday-splits"](tmp_path).splitlines()[2:]]
-    new = ["| generated-test, unseen phrasing", "| generated-test, unseen kind"]
-    assert splits == ["| gsm8k-test", "| mathqa-test", "| generated-test", *new]
+    system = ", `everyday (greedy)`"
+    new = [f"| generated-test{system}, unseen {what}" for what in ("phrasing", "kind", "story")]
+    assert splits == [f"| {split}{system}" for split in ("gsm8k-test", "mathqa-test", "generated-test")] + new
     steps = TABLES["everyday-steps"](tmp_path).splitlines()
     assert [row.split(" | ")[0] for row in steps[2:]] == ["| all", "| 1-step", "| 3-step", "| no program"]
     assert steps[2] == "| all | 10 | 10.00 (0.0-20.0) | 12.50 (11.5-13.5) | 6.25 (0.0-100.0) |"
@@ -128,3 +164,17 @@ def test_the_everyday_row_has_what_is_scored_and_leaves_out_the_rest(tmp_path):
 def test_the_everyday_table_has_the_splits_that_are_scored():
     places = {report_path(Path("r"), "everyday", split, "everyday").name for split in ROWS["everyday"].splits}
     assert places == {f"everyday-{split}.json" for split, _, _ in COLUMNS.values()}
+
+
+def test_every_everyday_row_that_is_scored_stands_in_the_table(tmp_path):
+    for ending in ("", "-beam5-guided", "-minilm", "-minilm-beam5-guided"):
+        made = everyday_report("svamp", {"all": 0.3})
+        made["facts"]["system"] = f"row{ending}"
+        (tmp_path / f"everyday-svamp{ending}.json").write_text(json.dumps(made))
+    rows = TABLES["everyday"](tmp_path).splitlines()[2 + len(PUBLISHED) :]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "row",
+        "row-beam5-guided",
+        "row-minilm",
+        "row-minilm-beam5-guided",
+    ]

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from tpn2f.domain import Chosen, Problem, load_domain
+from tpn2f.domain import Chosen, Problem, Unit, load_domain
 from tpn2f.program import Program, RelationalTuple
 from tpn2f.solution import Alternative, Solution
-from tpn2f.wording import clean, cut, format_step, json_value
+from tpn2f.trust.memory import Nearest
+from tpn2f.wording import clean, cut, format_answer, format_duration, format_step, json_value
 
 MATHQA = load_domain("mathqa")
 TEXT = "20 is subtracted from 60 percent of a number, the result is 88. Find the number?"
@@ -17,20 +18,65 @@ def solution(text: str = TEXT, **changes) -> Solution:
     program = Program.parse("add(n0,n2)|divide(n1,const_100)|divide(#0,#1)")
     problem = MATHQA.read(text)
     steps = MATHQA.steps(program, problem)
-    fields = {"text": text, "calibrated": True, "notation": MATHQA.notation, **changes}
+    told = tuple(MATHQA.describe(step.tuple) for step in steps)
+    fields = {"text": text, "calibrated": True, "notation": MATHQA.notation, "told": told, **changes}
     return Solution(problem, program, steps[-1].result, steps, 0.83, "", (), **fields)
 
 
-def test_a_solution_is_worked_in_symbols_and_numbers():
+def test_a_solution_is_told_in_steps_from_one():
     assert str(solution(chosen=Chosen("c", "180", True))).splitlines() == [
         TEXT,
-        "  add(n0, n2) | divide(n1, const_100) | divide(#0, #1)",
-        "  #0  add(n0, n2) = 20 + 88 = 108",
-        "  #1  divide(n1, const_100) = 60 / 100 = 0.6",
-        "  #2  divide(#0, #1) = 108 / 0.6 = 180",
+        "  step 1:  20 + 88 = 108     add the 1st number and the 3rd number",
+        "  step 2:  60 / 100 = 0.6    divide the 2nd number by 100",
+        "  step 3:  108 / 0.6 = 180   divide the result of step 1 by the result of step 2",
         "  = 180  (confidence 0.83)",
         "  option c ) 180",
     ]
+
+
+def test_the_program_is_there_for_who_asks():
+    lines = list(solution().lines(program=True))
+    assert ("program", "add(n0, n2) | divide(n1, const_100) | divide(#0, #1)") in lines
+    assert ("tuple", "#2  divide(#0, #1) = 108 / 0.6 = 180") in lines
+    assert {"program", "tuple"}.isdisjoint(kind for kind, _ in solution().lines())
+
+
+def test_doubts_and_the_nearest_question_stand_below_the_answer():
+    near = Nearest("What is 3 less than 5 percent of 60?", 0.4)
+    told = str(solution(doubts=("it is far",), nearest=near)).splitlines()
+    assert told[-2:] == [
+        "  doubtful: it is far",
+        "  the nearest question that I know (0.40): What is 3 less than 5 percent of 60?",
+    ]
+    assert "nearest" not in str(solution(nearest=Nearest("Something else?", 0.01)))
+    record = json.loads(json.dumps(solution(doubts=("it is far",), nearest=near).to_json()))
+    assert record["doubts"] == ["it is far"] and record["nearest"] == {"text": near.text, "similarity": 0.4}
+
+
+def test_an_answer_is_a_guess_below_the_threshold_of_its_model():
+    assert not solution().guess and solution(guess_below=0.9).guess
+    assert not solution(guess_below=0.9, calibrated=False).guess
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "reply"),
+    [
+        (30.0, Unit("$", "", 2), "$30"),
+        (12.5, Unit("$", "", 2), "$12.50"),
+        (-12.5, Unit("$", "", 2), "-$12.50"),
+        (10 / 3, Unit("$", "", 2), "about $3.33"),
+        (60.0, Unit("", " km per hour"), "60 km per hour"),
+        (100 / 3, Unit("", "%", 2), "about 33.33%"),
+        (1 / 6, None, "about 0.1667"),
+        (0.125, None, "0.125"),
+        (1234567.891, None, "about 1234567.89"),
+        (1e-7, None, "1e-07"),
+        (7, Unit("", " apples"), "7 apples"),
+        ([1, 2], None, "[1, 2]"),
+    ],
+)
+def test_answers_are_rounded_as_people_do(value, unit, reply):
+    assert format_answer(value, unit) == reply
 
 
 def test_what_is_not_certain_is_said():
@@ -59,12 +105,12 @@ def test_html_is_escaped():
     hostile = f"<script>alert</script> {TEXT}"
     shown = solution(hostile)._repr_html_()
     assert "<script>" not in shown and "&lt;script&gt;" in shown
-    assert "<b>= 180" in shown
+    assert "<b>= 180" in shown and "<details><summary>program</summary>" in shown
 
 
 def test_long_things_are_cut():
-    long = Solution(Problem(()), Program.parse("add(n0,n1)"), 1.0, (), 0.5, "", tuple(f"w{n}" for n in range(100)))
-    assert "w11 and 88 more" in str(long)
+    long = solution(nearest=Nearest("word " * 100, 1.0))
+    assert max(map(len, str(long).splitlines())) < 220
     assert len(cut("word " * 10_000, 600)) == 600
 
 
@@ -115,3 +161,19 @@ def test_every_sign_and_phrase_fits_its_relation():
 def test_the_nearest_option_is_chosen(options, chosen):
     found = MATHQA.choose(60.0, options)
     assert (None if found is None else tuple(found)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (-1, "0 s"),
+        (12.4, "12 s"),
+        (59.6, "1 min"),
+        (3_599, "1 h 0 min"),
+        (4_200, "1 h 10 min"),
+        (172_000, "47 h 47 min"),
+        (183_600, "2 d 3 h"),
+    ],
+)
+def test_time_is_told_as_people_say_it(seconds, told):
+    assert format_duration(seconds) == told

@@ -12,10 +12,11 @@ from tpn2f.domain import Example, load_domain
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model import ModelConfig
 from tpn2f.model.evaluating import evaluating
+from tpn2f.pretrained import bundled_models, find_model
 from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solution import Question
-from tpn2f.solver import BY_OPTION, Solver, bundled_models, find_model, make_model, setting
+from tpn2f.solver import BY_OPTION, Solver, make_model, setting
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -168,7 +169,7 @@ def test_a_question_without_values_or_known_words_is_told(solver):
 
 def test_a_folder_that_only_shares_its_name_hides_no_bundled_model(solver, tmp_path, monkeypatch):
     write_checkpoint(tmp_path / "pretrained" / "toy", checkpoint(solver))
-    monkeypatch.setattr("tpn2f.solver.PRETRAINED", tmp_path / "pretrained")
+    monkeypatch.setattr("tpn2f.pretrained.PRETRAINED", tmp_path / "pretrained")
     (tmp_path / "toy").mkdir()
     monkeypatch.chdir(tmp_path)
     assert find_model("toy") == tmp_path / "pretrained" / "toy"
@@ -179,7 +180,7 @@ def test_a_folder_that_only_shares_its_name_hides_no_bundled_model(solver, tmp_p
 
 
 def test_without_a_name_the_default_bundled_model_answers(solver, tmp_path, monkeypatch):
-    monkeypatch.setattr("tpn2f.solver.PRETRAINED", tmp_path)
+    monkeypatch.setattr("tpn2f.pretrained.PRETRAINED", tmp_path)
     with pytest.raises(DataError, match=r"no model is bundled for everyday \(there is none yet\)"):
         Solver.load()
     write_checkpoint(tmp_path / "arithmetic", checkpoint(solver))
@@ -187,7 +188,7 @@ def test_without_a_name_the_default_bundled_model_answers(solver, tmp_path, monk
     with pytest.raises(DataError, match=r"no model is bundled for everyday \(there is arithmetic\)"):
         Solver.load()
     write_checkpoint(tmp_path / "zoo", checkpoint(solver))
-    monkeypatch.setattr("tpn2f.solver.DEFAULT_MODEL", "zoo")
+    monkeypatch.setattr("tpn2f.pretrained.DEFAULT_MODELS", ("zoo",))
     assert bundled_models() == ["zoo", "arithmetic"], "the default comes first"
     assert Solver.load().codec == solver.codec
 
@@ -211,7 +212,7 @@ def test_the_package_has_the_solver():
 
     assert tpn2f.__version__ and {"Solver", "Program", "load_domain"} <= set(tpn2f.__all__)
     for name in tpn2f.__all__:
-        assert vars(tpn2f).get(name) is not None or name == "Solver"
+        assert vars(tpn2f).get(name) is not None or name in ("Solver", "FunctionDomain")
     assert tpn2f.Solver is Solver
     with pytest.raises(AttributeError, match="no attribute 'Resolver'"):
         tpn2f.Resolver  # noqa: B018

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +13,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from tpn2f.checkpoint import read_checkpoint, write_checkpoint
+from tpn2f.checkpoint import Checkpoint, read_checkpoint, read_latest, write_checkpoint
 from tpn2f.config import Config, DataConfig, TrainingConfig, write_config
 from tpn2f.domain import load_domain
-from tpn2f.errors import CheckpointError, DataError
+from tpn2f.errors import CheckpointError, DataError, DivergedError
 from tpn2f.model import ModelConfig
 from tpn2f.solver import Solver
-from tpn2f.training import Trainer
+from tpn2f.training import Trainer, loop
 from tpn2f.vocabulary import SPECIALS
 
 MODEL = ModelConfig(
@@ -55,10 +56,13 @@ def assert_same_ends(one: Path, other: Path) -> None:
         assert tensors.keys() == second.tensors[group].keys()
         for name, tensor in tensors.items():
             assert torch.equal(tensor, second.tensors[group][name]), (group, name)
-    standings = [{**checkpoint.state["standing"], "seconds": 0} for checkpoint in (first, second)]
+    standings = [{**checkpoint.state["standing"], "seconds": 0, "cpu_seconds": 0} for checkpoint in (first, second)]
     assert standings[0] == standings[1]
     metrics = [
-        [{**json.loads(line), "seconds": 0} for line in (run / "metrics.jsonl").read_text().splitlines()]
+        [
+            {**json.loads(line), "seconds": 0, "cpu_seconds": 0}
+            for line in (run / "metrics.jsonl").read_text().splitlines()
+        ]
         for run in (one, other)
     ]
     assert metrics[0] == metrics[1]
@@ -110,7 +114,8 @@ def test_killed_at_random_moments_it_goes_on_bit_for_bit(times, tmp_path):
     assert_same_ends(tmp_path / "straight", tmp_path / "killed")
 
 
-def test_sigterm_saves_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_and_says_how_to_go_on(tmp_path, number):
     config = replace(CONFIG, training=replace(TRAINING, epochs=500))
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
@@ -119,9 +124,9 @@ def test_sigterm_saves_and_says_how_to_go_on(tmp_path):
     while process.poll() is None and not (tmp_path / "run" / "config.toml").exists():
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors.decode()
+    assert process.returncode == 128 + number, errors.decode()
     assert b"--resume" in errors
     assert read_checkpoint(tmp_path / "run" / "checkpoints" / "last").state["standing"]["step"] > 0
     again = subprocess.run(command, capture_output=True, check=False)
@@ -235,6 +240,76 @@ def test_where_it_runs_and_how_it_is_watched_may_change(tmp_path):
     assert make_trainer(tmp_path, replace(CONFIG, training=watched)).resume() is not None
     with pytest.raises(CheckpointError, match=r"precision = \"float32\" there, precision = \"bf16\" here"):
         make_trainer(tmp_path, replace(CONFIG, training=replace(watched, precision="bf16"))).resume()
+
+
+# Faults
+
+
+def test_a_rate_that_makes_weights_infinite_names_the_step_and_what_to_lower(tmp_path):
+    trainer = make_trainer(tmp_path, replace(CONFIG, training=replace(TRAINING, learning_rate=1e30)))
+    with pytest.raises(
+        DivergedError, match=r"step \d+: .*training\.learning_rate is 1e\+30.* lower the rate"
+    ) as caught:
+        list(trainer.run())
+    assert "\n" not in str(caught.value)
+    found = read_latest(tmp_path / "checkpoints")
+    assert found is None or all(tensor.isfinite().all() for tensor in found[0].tensors["model"].values())
+
+
+def test_weights_that_are_not_finite_are_never_saved(tmp_path):
+    trainer = make_trainer(tmp_path)
+    with torch.no_grad():
+        next(trainer.model.parameters())[0] = torch.inf
+    with pytest.raises(DivergedError):
+        trainer._save()
+    assert not (tmp_path / "checkpoints" / "last").exists()
+
+
+@pytest.mark.parametrize("what", ["best", "metrics"])
+def test_a_full_disk_costs_no_score(tmp_path, monkeypatch, what):
+    trainer = make_trainer(tmp_path)
+
+    def full(*arguments: object) -> None:
+        raise CheckpointError("cannot write the checkpoint: No space left on device")
+
+    if what == "best":
+        monkeypatch.setattr(loop, "write_checkpoint", full)
+    else:
+        (tmp_path / "metrics.jsonl").mkdir(parents=True)
+    events = []
+    with pytest.raises(CheckpointError, match=r"No space left|metrics\.jsonl"):
+        for event in trainer.run():
+            events.append(event)
+    assert events[-1].kind == "dev" and 0 <= events[-1].dev <= 1
+
+
+def test_a_disk_without_room_is_found_before_the_first_step(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(1 << 20, 1 << 20, 1000))
+    with pytest.raises(CheckpointError, match=r"the disk has 1,000 bytes left; the checkpoints may need [\d,]+"):
+        next(make_trainer(tmp_path / "new" / "run").run())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (lambda c: c.state.update(standing={"nonsense": 1}), "cannot be continued"),
+        (lambda c: c.state.update(standing=None), "cannot be continued"),
+        (lambda c: c.tensors.pop("optimizer"), "cannot be continued"),
+        (lambda c: c.tensors.update(optimizer={"x.y": torch.zeros(1)}), "cannot be continued"),
+        (lambda c: c.tensors.pop("model"), "has no"),
+    ],
+)
+def test_a_strangers_training_is_one_line(tmp_path, spoil, expected):
+    trainer = make_trainer(tmp_path)
+    trainer._save()
+    found = read_checkpoint(tmp_path / "checkpoints" / "last")
+    spoiled = Checkpoint(dict(found.tensors), dict(found.state), dict(found.texts))
+    spoil(spoiled)
+    write_checkpoint(tmp_path / "checkpoints" / "last", spoiled)
+    with pytest.raises(CheckpointError, match=expected) as caught:
+        make_trainer(tmp_path).resume()
+    assert "\n" not in str(caught.value)
 
 
 # Several processes

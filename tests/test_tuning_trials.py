@@ -20,7 +20,7 @@ from tpn2f.checkpoint import locked, read_checkpoint
 from tpn2f.config import Config, DataConfig, TrainingConfig, load_config, write_config
 from tpn2f.domain import Example
 from tpn2f.domains.arithmetic import Arithmetic
-from tpn2f.errors import ConfigError, DataError
+from tpn2f.errors import ConfigError, DataError, DivergedError
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer
 from tpn2f.tuning.settings import read_space
@@ -106,7 +106,10 @@ def test_an_interrupted_trial_goes_on_as_if_nothing_had_happened(make_tuner: Mak
     for number in range(2):
         one, other = (tmp_path / name / f"trial-{number:03d}" for name in ("straight", "broken"))
         metrics = [
-            [{**json.loads(line), "seconds": 0} for line in (run / "metrics.jsonl").read_text().splitlines()]
+            [
+                {**json.loads(line), "seconds": 0, "cpu_seconds": 0}
+                for line in (run / "metrics.jsonl").read_text().splitlines()
+            ]
             for run in (one, other)
         ]
         assert metrics[0] == metrics[1]
@@ -191,8 +194,12 @@ def test_several_machines_share_a_database(make_tuner: Make, tmp_path: Path) -> 
     assert (tmp_path / "there" / "best.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(RuntimeError("out of\nmemory"), "out of memory"), (DivergedError("step 7: not finite"), "step 7: not finite")],
+)
 def test_a_trial_that_cannot_be_computed_is_told_and_the_next_one_begins(
-    make_tuner: Make, monkeypatch: pytest.MonkeyPatch
+    make_tuner: Make, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
 ) -> None:
     step = Trainer._step
     broken = [True]
@@ -200,13 +207,13 @@ def test_a_trial_that_cannot_be_computed_is_told_and_the_next_one_begins(
     def fail_once(trainer: Trainer, examples: Any) -> None:
         if broken:
             broken.clear()
-            raise RuntimeError("out of\nmemory")
+            raise error
         step(trainer, examples)
 
     monkeypatch.setattr(Trainer, "_step", fail_once)
     events = [event for event in make_tuner().run(2) if event.kind in ("failed", "finished")]
     assert [(event.kind, event.number) for event in events] == [("failed", 0), ("finished", 1)]
-    assert events[0].text == "out of memory"
+    assert events[0].text == told
 
 
 def test_another_study_is_refused(make_tuner: Make, tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def test_a_program_is_worked_step_by_step(client, solver, choose):
     answer = ask(client, beam=2)
     assert answer["tuples"][1] == {"relation": "multiply", "arguments": ["#0", "const_2"]}
     assert answer["steps"] == [
-        {"values": ["3", "4"], "result": "7", "text": "add(3, 4) = 7"},
-        {"values": ["7", "2"], "result": "14", "text": "multiply(7, 2) = 14"},
+        {"values": ["3", "4"], "result": "7", "text": "add(3, 4) = 7", "words": ""},
+        {"values": ["7", "2"], "result": "14", "text": "multiply(7, 2) = 14", "words": ""},
     ]
     assert (answer["answer"], answer["value"], answer["error"]) == ("14", 14, "")
     (other,) = answer["alternatives"]
@@ -305,7 +305,7 @@ JSON = {"content-type": "application/json"}
         (b'{"question": 5}', 422, "question: Input should be a valid string"),
         (b'{"question": ""}', 422, "question"),
         (b'{"question": "  \\n "}', 422, "the problem is empty"),
-        (b'{"question": "1 plus 1", "beam": 0}', 422, "beam"),
+        (b'{"question": "1 plus 1", "beam": -1}', 422, "beam"),
         (b'{"question": "1 plus 1", "beam": 11}', 422, f"less than or equal to {MAX_BEAM}"),
         (b'{"question": "1 plus 1", "beam": "5"}', 422, "beam"),
         (b'{"question": "1 plus 1", "beam": true}', 422, "beam"),
@@ -474,6 +474,51 @@ def test_a_crowd_is_told_to_come_back(solver, monkeypatch):
     assert [response.status_code for response in answered] == [200, 200]
     assert_refused(refused, 503, "try again")
     assert refused.headers["retry-after"] == "1"
+
+
+def test_nothing_is_computed_for_clients_that_are_gone(solver, monkeypatch):
+    """They free their places at once, and questions that were not begun never are."""
+    gate = Gate(solver, monkeypatch)
+    app = make_app({"tiny": solver}, ServerLimits(pending=50))
+    body = json.dumps({"question": QUESTION}).encode()
+    scope = {
+        **{"type": "http", "method": "POST", "path": "/api/solve", "raw_path": b"/api/solve", "query_string": b""},
+        **{"headers": [(b"content-type", b"application/json")], "asgi": {"version": "3.0"}, "http_version": "1.1"},
+        **{"scheme": "http", "root_path": "", "client": ("x", 1), "server": ("x", 80)},
+    }
+    answers: list[int] = []
+
+    async def ask(gone: asyncio.Event) -> None:
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            if messages:
+                return messages.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                answers.append(message["status"])
+
+        await app(dict(scope), receive, send)
+
+    async def scene() -> None:
+        gone, never = asyncio.Event(), asyncio.Event()
+        first = asyncio.create_task(ask(never))
+        await asyncio.to_thread(gate.reached.wait, 30)
+        others = [asyncio.create_task(ask(gone)) for _ in range(20)]
+        while app.pending < 21:
+            await asyncio.sleep(0.01)
+        gone.set()
+        await asyncio.gather(*others)
+        assert app.pending == 1
+        gate.open.set()
+        await first
+        assert app.pending == 0
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+    assert answers == [200]
 
 
 # The page

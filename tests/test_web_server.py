@@ -112,6 +112,27 @@ def test_nonsense_gets_the_right_status_and_the_server_lives(address, request_, 
     assert_alive(address)
 
 
+def test_a_client_that_never_reads_is_left(address):
+    """It asks for far more than the buffers hold, and takes nothing until its time is over."""
+    page = b"GET /app.js HTTP/1.1\r\nhost: x\r\n\r\n"
+    wanted = 400
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(30)
+        connection.connect(address)
+        connection.sendall(page * wanted)
+        time.sleep(5 * PATIENCE)
+        taken = 0
+        try:
+            while chunk := connection.recv(1 << 16):
+                taken += len(chunk)
+        except ConnectionResetError:
+            pass
+    whole = len(httpx2.get("http://{}:{}/app.js".format(*address)).content)
+    assert 0 < taken < wanted * whole
+    assert_alive(address)
+
+
 def test_a_connection_is_kept_for_the_next_request_and_headers_are_there(address):
     with httpx2.Client(base_url="http://{}:{}".format(*address)) as client:
         for _ in range(3):

@@ -3,6 +3,9 @@
 A checkpoint is written to a temporary directory, synced, and renamed into place; the one before it is kept. A manifest
 with the sha256 of every file is verified on load. A run directory is locked while a process writes to it.
 
+A checkpoint may come from a stranger: only regular files in the directory itself are read, under plain names and up to
+a size, and no link is followed. Right checksums make nothing in them true.
+
     run/checkpoints/last        where training stands        run/checkpoints/previous   the one before
     run/checkpoints/best        the weights that dev chose
 """
@@ -13,9 +16,11 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +31,19 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tpn2f.errors import CheckpointError
+from tpn2f.model.bounds import is_plain_name
 
 MANIFEST = "manifest.json"
 STATE = "state.json"
 FORMAT = 1
+TENSORS = ".safetensors"
+MOST_FILES = 64
+MOST_TEXT = 1 << 24
+"""The most bytes of a file of text or JSON."""
+MOST_TENSORS = 1 << 33
+"""The most bytes of a file of tensors."""
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""How weights may be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +61,23 @@ class Checkpoint:
 def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
     """Writes the directory `place` completely or not at all; an older one is replaced."""
     draft = _draft(place, checkpoint)
-    old = place.with_name(f".{place.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
+    old = _old(place)
     if place.exists():
+        shutil.rmtree(old, ignore_errors=True)
         place.rename(old)
+    # Whoever is killed here leaves the old one under its other name, where it is found; see `find_checkpoint`.
     draft.rename(place)
     _sync(place.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def find_checkpoint(place: Path) -> Path | None:
+    """Where the checkpoint of a place is: there, or where a process left it that was killed while it replaced it."""
+    return next((there for there in (place, _old(place)) if (there / MANIFEST).is_file()), None)
+
+
+def _old(place: Path) -> Path:
+    return place.with_name(f".{place.name}-old")
 
 
 def rotate_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
@@ -69,33 +93,75 @@ def rotate_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 def read_checkpoint(place: Path) -> Checkpoint:
     """Reads and verifies a checkpoint directory. Raises CheckpointError that says what is wrong with which file."""
-    manifest = _read_json(place / MANIFEST)
-    if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
-        raise CheckpointError(
-            f"{place}: the checkpoint has format {manifest.get('format')!r}; this version of tpn2f reads {FORMAT}"
-        )
-    for name, expected in manifest["files"].items():
-        try:
-            got = _sha256(place / name)
-        except OSError as error:
-            raise CheckpointError(f"{place / name}: {error.strerror}, but the manifest lists it") from error
-        if got != expected:
-            raise CheckpointError(f"{place / name} is damaged: its sha256 is {got[:12]}…, expected {expected[:12]}…")
+    place = find_checkpoint(place) or place
     tensors: dict[str, dict[str, Tensor]] = {}
     texts: dict[str, str] = {}
     state: dict[str, Any] = {}
-    for name in manifest["files"]:
+    for name, expected in _listed(place).items():
         path = place / name
+        binary = name.endswith(TENSORS)
+        try:
+            with _open_plain(path, MOST_TENSORS if binary else MOST_TEXT) as file:
+                content = b"" if binary else file.read()
+                got = hashlib.file_digest(file, "sha256") if binary else hashlib.sha256(content)
+        except OSError as error:
+            raise CheckpointError(f"{path}: {error.strerror}, but the manifest lists it") from error
+        if got.hexdigest() != expected:
+            raise CheckpointError(
+                f"{path} is damaged: its sha256 is {got.hexdigest()[:12]}…, expected {str(expected)[:12]}…"
+            )
         if name == STATE:
-            state = _read_json(path)
-        elif name.endswith(".safetensors"):
-            try:
-                tensors[name.removesuffix(".safetensors")] = load_file(path)
-            except (SafetensorError, OSError, ValueError) as error:
-                raise CheckpointError(f"{path} cannot be read: {error}") from error
+            state = _parse_json(content, path)
+        elif binary:
+            tensors[name.removesuffix(TENSORS)] = _load_tensors(path)
         else:
-            texts[name] = path.read_text(encoding="utf-8")
+            try:
+                texts[name] = content.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise CheckpointError(f"{path} is not text in UTF-8: {error.reason} at byte {error.start}") from error
     return Checkpoint(tensors, state, texts)
+
+
+def _listed(place: Path) -> dict[str, str]:
+    """The files that a manifest lists, with their checksums. Raises CheckpointError for names that lead elsewhere."""
+    path = place / MANIFEST
+    try:
+        with _open_plain(path, MOST_TEXT) as file:
+            manifest = _parse_json(file.read(), path)
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}; this is not a checkpoint") from error
+    files = manifest.get("files")
+    if manifest.get("format") != FORMAT or not isinstance(files, dict):
+        raise CheckpointError(
+            f"{place}: the checkpoint has format {str(manifest.get('format'))[:20]!r}; this version of tpn2f reads "
+            f"{FORMAT}"
+        )
+    if len(files) > MOST_FILES:
+        raise CheckpointError(f"{path} lists {len(files):,} files; expected at most {MOST_FILES}")
+    for name in files:
+        if not is_plain_name(name) or name == MANIFEST:
+            raise CheckpointError(f"{path} lists {name[:60]!r}; expected plain names of files beside it")
+    return files
+
+
+def _open_plain(path: Path, most: int) -> BufferedReader:
+    """A regular file for reading: no link, pipe or device, and not too large. Nothing is read of any other."""
+    no_links, no_waiting = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # not on Windows
+    found = path.lstat()
+    if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+        return os.fdopen(os.open(path, os.O_RDONLY | no_links | no_waiting | getattr(os, "O_BINARY", 0)), "rb")
+    if stat.S_ISREG(found.st_mode):
+        raise CheckpointError(f"{path} has {found.st_size:,} bytes; expected at most {most:,}")
+    what = "a link, which may lead anywhere" if stat.S_ISLNK(found.st_mode) else "no regular file"
+    raise CheckpointError(f"{path} is {what}; expected a file in the checkpoint itself")
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except Exception as error:
+        # Safetensors has an error of its own, and passes on those of torch for types and shapes that torch lacks.
+        raise CheckpointError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
 def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
@@ -117,23 +183,42 @@ def read_latest(folder: Path) -> tuple[Checkpoint, str] | None:
     return None
 
 
+def check_room(folder: Path, size: int) -> None:
+    """Raises CheckpointError if the disk of a directory has no room for so many bytes; the directory may be new."""
+    there = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
+    free = shutil.disk_usage(there).free
+    if free < size:
+        raise CheckpointError(f"{folder}: the disk has {free:,} bytes left; the checkpoints may need {size:,}")
+
+
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
     """Keeps others from writing to the run directory meanwhile. The lock ends with the process."""
-    run.mkdir(parents=True, exist_ok=True)
     # One lock for all threads: a training that is a generator may be closed by another one than began it.
     lock = FileLock(run / "lock", blocking=False, thread_local=False)
     try:
+        run.mkdir(parents=True, exist_ok=True)
         held = lock.acquire()
     except Timeout as error:
         raise CheckpointError(f"{run} is in use by another training") from error
+    except OSError as error:
+        raise CheckpointError(f"cannot write into {run}: {error.strerror}") from error
     with held:
         yield
 
 
 def load_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Puts tensors into a module; wrong names and shapes are reported, and then nothing is changed."""
+    """Puts tensors into a module; wrong names, shapes, types and numbers are reported, and then nothing is changed."""
     own = module.state_dict()
+    check_weights(own, weights, where)
+    for name, tensor in weights.items():
+        if not tensor.isfinite().all():
+            raise CheckpointError(f"{where}: {name} has numbers that are not finite")
+    module.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in weights.items()})
+
+
+def check_weights(own: Mapping[str, Tensor], weights: Mapping[str, Tensor], where: str) -> None:
+    """Raises CheckpointError if weights have not the names, shapes and types of a model's own. Reads no number."""
     missing, foreign = own.keys() - weights.keys(), weights.keys() - own.keys()
     if missing or foreign:
         what = f"has no {sorted(missing)[0]}" if missing else f"has {sorted(foreign)[0]}, which the model does not have"
@@ -143,7 +228,16 @@ def load_weights(module: torch.nn.Module, weights: Mapping[str, Tensor], where: 
             raise CheckpointError(
                 f"{where}: {name} has the shape {tuple(weights[name].shape)}; the model expects {tuple(tensor.shape)}"
             )
-    module.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in weights.items()})
+        if weights[name].dtype not in (tensor.dtype, *(FLOATS if tensor.is_floating_point() else ())):
+            raise CheckpointError(f"{where}: {name} has numbers of the type {weights[name].dtype}")
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """A file that others may read as they may read any new file; safetensors would give it to this user alone."""
+    path.touch()
+    mode = path.stat().st_mode
+    save_file(tensors, path)
+    path.chmod(stat.S_IMODE(mode))
 
 
 def _draft(place: Path, checkpoint: Checkpoint) -> Path:
@@ -153,9 +247,12 @@ def _draft(place: Path, checkpoint: Checkpoint) -> Path:
     shutil.rmtree(draft, ignore_errors=True)
     try:
         draft.mkdir()
+        for name in (*checkpoint.tensors, *checkpoint.texts):
+            if not is_plain_name(name):
+                raise ValueError(f"{name[:60]!r} is no plain name of a file")
         for group, tensors in checkpoint.tensors.items():
             flat = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-            save_file(flat, draft / f"{group}.safetensors")
+            save_tensors(flat, draft / f"{group}{TENSORS}")
         (draft / STATE).write_text(json.dumps(checkpoint.state, indent=1), encoding="utf-8")
         for name, text in checkpoint.texts.items():
             (draft / name).write_text(text, encoding="utf-8")
@@ -165,17 +262,17 @@ def _draft(place: Path, checkpoint: Checkpoint) -> Path:
         for path in draft.iterdir():
             _sync(path)
         _sync(draft)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, ValueError) as error:
         shutil.rmtree(draft, ignore_errors=True)
         raise CheckpointError(f"cannot write the checkpoint {place}: {error}; the one before it is intact") from error
     return draft
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _parse_json(content: bytes, path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror}; this is not a checkpoint") from error
+        value = json.loads(content.decode("utf-8"))
+    except RecursionError as error:
+        raise CheckpointError(f"{path} is damaged: it is nested too deeply") from error
     except ValueError as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
     if not isinstance(value, dict):

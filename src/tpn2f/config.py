@@ -6,6 +6,8 @@ A key that does not exist or has the wrong type is refused with the nearest vali
 from __future__ import annotations
 
 import difflib
+import json
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -15,7 +17,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from tpn2f.domain import DEFAULT_DOMAIN
 from tpn2f.errors import ConfigError
-from tpn2f.model.bounds import Amount, Count, Part, Seed, Size, check_settings
+from tpn2f.model.bounds import Amount, Count, Name, Part, Seed, Size, check_settings
 from tpn2f.model.config import ModelConfig
 
 T = TypeVar("T")
@@ -105,10 +107,14 @@ WATCHING = ("checkpoint_seconds", "device", "tensorboard")
 class Config:
     """A run from end to end."""
 
-    name: str = "run"
+    name: Name = "run"
+    """What a run is called, and so its folder: runs/NAME."""
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -121,7 +127,7 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> Config:
     except OSError as error:
         presets = ", ".join(sorted(preset.stem for preset in _presets().glob("*.toml")))
         raise ConfigError(f"cannot read the config {path}: {error.strerror}; the presets are {presets}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     for override in overrides:
         _override(values, override)
@@ -142,8 +148,10 @@ def _presets() -> Path:
     return installed if installed.is_dir() else package.parent.parent / "configs"
 
 
-def make_config(values: Mapping[str, Any], where: str) -> Config:
+def make_config(values: Any, where: str) -> Config:
     """A config from nested mappings; what is left out has its default."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where}: the config is {type(values).__name__}; expected a table of settings")
     return _make(Config, values, where, "")
 
 
@@ -201,7 +209,7 @@ def read_value(text: str) -> Any:
     """A value as TOML writes it; a word without quotes is a text."""
     try:
         found = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
     return found["value"] if found.keys() == {"value"} else text
 
@@ -226,7 +234,7 @@ def _make(kind: type[T], values: Mapping[str, Any], where: str, prefix: str) -> 
         hint = hints[key]
         if is_dataclass(hint):
             if not isinstance(value, dict):
-                raise ConfigError(f"{where}: {name} is a table, got {value!r}")
+                raise ConfigError(f"{where}: {name} is a table, got {_short(value)}")
             made[key] = _make(hint, value, where, f"{name}.")  # type: ignore[arg-type]
         else:
             made[key] = _fit(value, hint, f"{where}: {name}")
@@ -240,15 +248,25 @@ def _fit(value: Any, hint: Any, where: str) -> Any:
     """The value as the annotated type; whole numbers are taken for floats, nothing else is converted."""
     if get_origin(hint) is Literal:
         if value not in get_args(hint):
-            raise ConfigError(f"{where} is {value!r}; expected one of {', '.join(map(str, get_args(hint)))}")
+            raise ConfigError(f"{where} is {_short(value)}; expected one of {', '.join(map(str, get_args(hint)))}")
         return value
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
+    if float in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        if not -sys.float_info.max <= value <= sys.float_info.max:
+            raise ConfigError(f"{where} is {_short(value)}; expected a finite number")
         return float(value)
     if not any(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) for kind in kinds):
         expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
-        raise ConfigError(f"{where} is {value!r}; expected {expected}")
+        raise ConfigError(f"{where} is {_short(value)}; expected {expected}")
     return value
+
+
+def _short(value: Any) -> str:
+    """A value as an error shows it: a number of a thousand digits says no more than its first ones."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length():,} bits"
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _suggest(key: str, known: set[str], prefix: str) -> str:
@@ -260,5 +278,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        # TOML's strings are JSON's, but for one sign that JSON leaves as it is.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)

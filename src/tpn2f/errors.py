@@ -21,12 +21,20 @@ class DataError(N2FError):
     """A data set that is missing, damaged, or not in the expected form."""
 
 
+class NotAQuestion(DataError):
+    """A text that is no question for this language: nothing is wrong with how it was given."""
+
+
 class DomainError(N2FError):
     """A domain that cannot be found or does not keep the contract of `tpn2f.domain.Domain`."""
 
 
 class ConfigError(N2FError):
     """A setting that does not exist, has the wrong type, or makes no sense."""
+
+
+class DivergedError(N2FError):
+    """A training whose numbers became infinite: other settings may help, the same ones will not."""
 
 
 class CheckpointError(N2FError):

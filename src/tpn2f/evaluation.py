@@ -10,7 +10,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tpn2f.domain.offers import HasOptions, HasTests, HasTyping, JudgesTypes
 from tpn2f.domain.protocol import Domain, Example
 from tpn2f.domain.splits import Splits, known_splits, split_roles
 from tpn2f.errors import ConfigError, DataError, ProgramSyntaxError
+from tpn2f.memory import answer_with_memory
 from tpn2f.metrics import Report, score
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
@@ -61,19 +63,28 @@ class Mode:
     options: bool = False
     """Whether the options of each question are shown: the best candidate whose value is one of them is taken, unless
     it is far less probable."""
+    memory: int = 0
+    """How many nearest training problems lend their programs as further candidates, which the model scores: no longer
+    the model alone, but `retrieval+model`."""
 
     @property
     def suffix(self) -> str:
         """What the mode adds to the name of a report."""
-        beam = f"-beam{self.width}" if self.width > 1 else ""
-        return f"{beam}{f'-tests{self.tests}' if self.tests else ''}{'-options' if self.options else ''}"
+        beam = f"{f'-beam{self.width}' if self.width > 1 else ''}{'-guided' if self.guided else ''}"
+        tests = f"-tests{self.tests}" if self.tests else ""
+        return f"{beam}{tests}{'-options' if self.options else ''}{f'-memory{self.memory}' if self.memory else ''}"
 
     def name(self, domain: Domain) -> str:
         """A part of the report's name and facts, so that a search that was helped is never taken for a plain one."""
+        return self.title if isinstance(domain, HasTyping) else replace(self, typed=True).title
+
+    @property
+    def title(self) -> str:
+        """The same where it does not matter whether the domain has a type system."""
         parts = ["greedy" if self.width == 1 else f"beam {self.width}"]
         if not self.masked:
             parts.append("no masks")
-        elif not self.typed and isinstance(domain, HasTyping):
+        elif not self.typed:
             parts.append("no types")
         if self.guided:
             parts.append("execution-guided")
@@ -81,6 +92,8 @@ class Mode:
             parts.append(f"{self.tests} tests shown")
         if self.options:
             parts.append("options shown")
+        if self.memory:
+            parts.append(f"memory {self.memory}")
         return ", ".join(parts)
 
     def check(self, domain: Domain) -> None:
@@ -94,6 +107,8 @@ class Mode:
                 "search with options takes the best candidate of a beam that gives one: use --beam, without --guided "
                 "and --tests"
             )
+        if self.memory and (self.guided or self.tests or self.options):
+            raise ConfigError("memory chooses among candidates itself: use it without --guided, --tests and --options")
         if self.options and not isinstance(domain, HasOptions):
             raise ConfigError(f"{domain.name} has no questions with options")
         if self.tests and not isinstance(domain, HasTests):
@@ -149,10 +164,17 @@ def evaluate_model(
     for other in known_splits(domain, split):
         splits.templates(other)
     found = found or search_split(solver, examples, mode, progress)
+    mixed = None
+    if mode.memory:
+        asked = partial(search_split, solver, mode=mode, progress=progress)
+        lent = solver, splits, split, examples, found.candidates, mode.memory
+        mixed = answer_with_memory(*lent, lambda dev: asked(dev).candidates)
+        found = Found(mixed.candidates, found.seconds + mixed.seconds, found.cpu_seconds + mixed.cpu_seconds)
     clock, started = time.perf_counter(), time.process_time()
     predictions = [_best(solver, mode, *pair).program for pair in zip(shown, found.candidates, strict=True)]
     title = mode.name(domain)
-    report = _score(splits, split, f"{name} ({title})", examples, predictions, judges)
+    system = f"retrieval+model: {name} ({title})" if mixed else f"{name} ({title})"
+    report = _score(splits, split, system, examples, predictions, judges)
     decoding, scoring = found.cpu_seconds, time.process_time() - started
     rate = len(examples) / (found.seconds + time.perf_counter() - clock)
     share = decoding / max(decoding + scoring, 1e-9)
@@ -164,6 +186,7 @@ def evaluate_model(
         "decoding_cpu_share": round(share, 3),
         "records_a_second": round(rate, 1),
         **({"tests_shown": mode.tests, "tests_scored": "the others"} if mode.tests else {}),
+        **({"memory": mode.memory, "mixture": mixed.facts} if mixed else {}),
     }
     if isinstance(domain, JudgesTypes):
         checked = zip(predictions, examples)
@@ -177,6 +200,8 @@ def evaluate_model(
         notes.append(f"chosen by the first {mode.tests} tests of each example, scored by the others")
     if mode.options:
         notes.append("chosen with the options of each question shown, but not the letter of the right one")
+    if mixed:
+        notes.append(f"chosen among the model's candidates and those of {mode.memory} nearest training problems")
     if "well_typed" in facts:
         notes.append(f"{facts['well_typed']:,} of {len(predictions):,} programs type-check")
     notes.append(_longest_note(facts))
@@ -184,7 +209,7 @@ def evaluate_model(
         f"{rate:.1f} examples per second, decoding and scoring together; of the CPU time {100 * share:.0f} % went into "
         f"decoding, {100 - 100 * share:.0f} % into running and scoring programs"
     )
-    return Report(report.title, report.groups, tuple(notes), facts), examples, predictions
+    return replace(report, notes=tuple(notes), facts=facts), examples, predictions
 
 
 def _best(solver: Solver, mode: Mode, example: Example, candidates: Sequence[Candidate]) -> Candidate:
@@ -217,7 +242,7 @@ def evaluate_file(domain: Domain, split: str, path: Path, limit: int = 0) -> Rep
     if len(predictions) != len(examples):
         raise DataError(f"{path} has {len(predictions)} predictions, but {domain.name} {split} has {len(examples)}")
     report = _score(splits, split, path.name, examples, predictions)
-    return Report(report.title, report.groups, notes, report.facts)
+    return replace(report, notes=notes)
 
 
 def read_predictions(path: Path) -> tuple[list[Program | None], tuple[str, ...]]:
@@ -248,10 +273,13 @@ def read_predictions(path: Path) -> tuple[list[Program | None], tuple[str, ...]]
 
 def write_predictions(path: Path, examples: Iterable[Example], predictions: Iterable[Program | None]) -> None:
     """The file that `evaluate_file` reads."""
-    with path.open("w", encoding="utf-8") as file:
-        for example, program in zip(examples, predictions):
-            record = {"id": example.id, "program": None if program is None else str(program)}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    try:
+        with path.open("w", encoding="utf-8", errors="replace") as file:
+            for example, program in zip(examples, predictions):
+                record = {"id": example.id, "program": None if program is None else str(program)}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
 
 
 def digest(examples: Iterable[Example]) -> str:

@@ -2,12 +2,15 @@
 
 `strict` and `commutative` operation accuracy are the same for every domain; the other metrics are the domain's own
 credits. Seen and unseen templates are always scored separately, because memorising the training set already solves most
-of a public test set here. Nothing in this module knows how the predictions were made.
+of a public test set here. A report also keeps what every single example earned, so that two reports can be compared.
+Nothing in this module knows how the predictions were made.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -20,6 +23,8 @@ from tpn2f.program import Program, RelationalTuple
 LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 12), (13, 20), (21, 40), (41, None))
 """The buckets of gold program length, in tuples."""
 RESAMPLES = 2_000
+MOST_LEVELS = 16
+"""A metric with more different credits than this is not kept example by example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,48 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What every example earned and which groups it is in, as strings of bits that are short enough for a file.
+
+    A string is the base64 of the zlib of one bit per example. Which examples these are is not said here: the digest
+    among a report's facts says it.
+    """
+
+    count: int
+    credits: Mapping[str, Mapping[str, str]]
+    """Metric -> credit above 0 -> the examples that earned it: {"strict": {"1.0": "eJ..."}}."""
+    groups: Mapping[str, str]
+
+    @classmethod
+    def of(cls, credits: Sequence[Mapping[str, float]], groups: Mapping[str, Sequence[int]]) -> Outcomes:
+        kept: dict[str, dict[str, str]] = {}
+        for metric in credits[0]:
+            earned = np.asarray([credit[metric] for credit in credits], dtype=float)
+            levels = [level for level in np.unique(earned).tolist() if level]
+            if len(levels) <= MOST_LEVELS:
+                kept[metric] = {repr(level): _pack(earned == level) for level in levels}
+        members = {}
+        for name, places in groups.items():
+            inside = np.zeros(len(credits), dtype=bool)
+            inside[list(places)] = True
+            members[name] = _pack(inside)
+        return cls(len(credits), kept, members)
+
+    def earned(self, metric: str) -> np.ndarray:
+        """The credit of every example. Raises DataError for a metric that is not kept, or a damaged string."""
+        if metric not in self.credits:
+            raise DataError(f"there is no metric {metric!r}; there are {', '.join(self.credits)}")
+        total = np.zeros(self.count)
+        for level, bits in self.credits[metric].items():
+            total += float(level) * _unpack(bits, self.count)
+        return total
+
+    def members(self, group: str) -> np.ndarray:
+        """The places of the examples of a group."""
+        return _unpack(self.groups[group], self.count).nonzero()[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a set of predictions is worth: the whole first, then its parts."""
 
@@ -52,6 +99,8 @@ class Report:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
     """Whatever should be kept beside the numbers: split, system, seed, time."""
+    outcomes: Outcomes | None = None
+    """The same, example by example."""
 
     @property
     def whole(self) -> Group:
@@ -95,11 +144,10 @@ def score(
     if len(examples) != len(predictions):
         raise DataError(f"there are {len(examples)} examples but {len(predictions)} predictions")
     credits = [_credits(domain, judge, prediction) for judge, prediction in zip(judges or examples, predictions)]
+    parts = {name: members for name, members in _parts(domain, examples, known or {}) if members}
     groups = [_group("all", credits)]
-    for name, members in _parts(domain, examples, known or {}):
-        if members:
-            groups.append(_group(name, [credits[place] for place in members]))
-    return Report(title or domain.name, tuple(groups), (), dict(facts or {}))
+    groups += [_group(name, [credits[place] for place in members]) for name, members in parts.items()]
+    return Report(title or domain.name, tuple(groups), (), dict(facts or {}), Outcomes.of(credits, parts))
 
 
 def is_same(predicted: Program | None, gold: Program) -> bool:
@@ -165,3 +213,19 @@ def _sorted(step: RelationalTuple, relations: Mapping[str, Signature]) -> tuple[
     signature = relations.get(step.relation)
     commutes = signature is not None and signature.commutative
     return step.relation, tuple(sorted(step.arguments)) if commutes else step.arguments
+
+
+def _pack(flags: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(np.packbits(flags).tobytes(), 9)).decode()
+
+
+def _unpack(text: str, count: int) -> np.ndarray:
+    """One flag per example. Never unpacks more than there can be."""
+    length = (count + 7) // 8
+    try:
+        found = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), length + 1)
+    except (ValueError, TypeError, zlib.error) as error:
+        raise DataError(f"the outcomes of single examples are damaged: {error}") from error
+    if len(found) != length:
+        raise DataError(f"the outcomes of single examples are damaged: expected {length} bytes, got {len(found)}")
+    return np.unpackbits(np.frombuffer(found, dtype=np.uint8), count=count).astype(bool)

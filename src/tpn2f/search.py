@@ -10,7 +10,7 @@ the model is on its own, and may spell nonsense.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tpn2f.codec import Codec
 from tpn2f.domain import Problem
+from tpn2f.errors import DivergedError
 from tpn2f.grammar import Masks
 from tpn2f.model import Model, State
 from tpn2f.program import Program
@@ -36,6 +37,8 @@ class Candidate(NamedTuple):
     log_probability: float
     score: float
     """The log-probability divided by length to the power of the length penalty: what candidates are ranked by."""
+    weakest: float = 0.0
+    """The log-probability of the symbol that was least certain."""
 
 
 @torch.no_grad()
@@ -60,7 +63,10 @@ def greedy(
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
         for place, one in zip(lost, _write(model, codec, *again, kept, ahead=True) if lost else ()):
             written[place] = one
-    return [_candidate(codec, one.symbols, sum(one.log_probabilities), 0.0) for one in written]
+    return [
+        _candidate(codec, one.symbols, sum(one.log_probabilities), 0.0, min(one.log_probabilities, default=0.0))
+        for one in written
+    ]
 
 
 class Written(NamedTuple):
@@ -140,6 +146,7 @@ def beam(
     owners = list(range(len(problems)))  # which problem a live hypothesis belongs to
     written: list[list[int]] = [[] for _ in problems]
     totals = torch.zeros(len(problems), dtype=torch.double)
+    weakest = [0.0] * len(problems)
     finished: list[list[Candidate]] = [[] for _ in problems]
     for _ in range(_most_symbols(codec, grammar, longest)):
         scores = totals[:, None] + _log_probabilities(model, state, grammar, progress, ahead=False).double()
@@ -148,13 +155,15 @@ def beam(
         for row, (values, symbols) in enumerate(zip(top.values.tolist(), top.indices.tolist())):
             fitting = [(v, row, s) for v, s in zip(values, symbols) if v != -torch.inf]
             options.setdefault(owners[row], []).extend(fitting)
+        before = totals.tolist()
         chosen: list[tuple[float, int, int]] = []
         for owner, hypotheses in options.items():
             # Equal scores keep the order of rows and symbols, as argmax does.
             hypotheses.sort(key=lambda hypothesis: -hypothesis[0])
             for total, row, symbol in hypotheses[: width - len(finished[owner])]:
                 if symbol == END:
-                    finished[owner].append(_candidate(codec, [*written[row], END], total, length_penalty))
+                    least = min(weakest[row], total - before[row])
+                    finished[owner].append(_candidate(codec, [*written[row], END], total, length_penalty, least))
                 else:
                     chosen.append((total, row, symbol))
         if not chosen:
@@ -163,12 +172,13 @@ def beam(
         symbols = torch.tensor([symbol for _, _, symbol in chosen])
         totals = torch.tensor([total for total, _, _ in chosen], dtype=torch.double)
         written = [[*written[row], symbol] for _, row, symbol in chosen]
+        weakest = [min(weakest[row], total - before[row]) for total, row, _ in chosen]
         owners = [owners[row] for _, row, _ in chosen]
         state = model.feed(state.select(rows.to(_device(model))), symbols.to(_device(model)))
         progress = grammar.feed(progress.select(rows), symbols) if grammar and progress else None
     else:
-        for owner, symbols, total in zip(owners, written, totals.tolist()):
-            finished[owner].append(_candidate(codec, symbols, total, length_penalty))
+        for owner, symbols, total, least in zip(owners, written, totals.tolist(), weakest):
+            finished[owner].append(_candidate(codec, symbols, total, length_penalty, least))
     if grammar and grammar.dead_ends:
         lost = [place for place, found in enumerate(finished) if not any(one.program for one in found)]
         again = [problems[place] for place in lost], grammar, [names[place] for place in lost], longest
@@ -193,6 +203,18 @@ def first_accepted(
     return candidates[0]
 
 
+def batches(order: Sequence[int], problems: Sequence[Problem], batch_size: int, most_words: int) -> Iterator[list[int]]:
+    """Places in batches; fewer of them where the texts are very long."""
+    part: list[int] = []
+    for place in order:
+        if part and (len(part) == batch_size or (len(part) + 1) * len(problems[place].words) > most_words):
+            yield part
+            part = []
+        part.append(place)
+    if part:
+        yield part
+
+
 def _device(model: Model) -> torch.device:
     return next(model.parameters()).device
 
@@ -210,6 +232,8 @@ def _log_probabilities(
     `ahead` it may come to a dead end, where all is -inf.
     """
     log_probabilities = model.log_probabilities(state).cpu()
+    if log_probabilities.isnan().any():
+        raise DivergedError("the model computes no numbers: its weights are too large, or damaged")
     if grammar is None or progress is None:
         return log_probabilities
     allowed = grammar.allowed(progress, log_probabilities, ahead)
@@ -222,8 +246,10 @@ def _most_symbols(codec: Codec, grammar: Masks | None, longest: int | None) -> i
     return (tuples + 1) * (1 + codec.n_positions)
 
 
-def _candidate(codec: Codec, symbols: Sequence[int], log_probability: float, length_penalty: float) -> Candidate:
+def _candidate(
+    codec: Codec, symbols: Sequence[int], log_probability: float, length_penalty: float, weakest: float
+) -> Candidate:
     ended = bool(symbols) and symbols[-1] == END
     program = codec.decode_symbols(symbols) if ended else None
     length = sum(symbol < len(codec.relations) for symbol in symbols)
-    return Candidate(program, log_probability, log_probability / max(length, 1) ** length_penalty)
+    return Candidate(program, log_probability, log_probability / max(length, 1) ** length_penalty, weakest)

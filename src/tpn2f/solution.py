@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tpn2f.domain import Chosen, Problem, Step
-from tpn2f.errors import ProgramSyntaxError
+from tpn2f.domain import Chosen, Problem, Step, Unit
+from tpn2f.errors import N2FError, NotAQuestion, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
-from tpn2f.wording import cut, format_step, format_value, json_value
+from tpn2f.trust.memory import Nearest
+from tpn2f.wording import clean, cut, format_answer, format_step, format_sum, format_value, json_value
 
 GUESS = 0.7
-"""Below this confidence an answer is called a guess: it is wrong too often."""
+"""Below this confidence an answer is called a guess, where calibration did not find another threshold."""
 LONGEST = 600
 """The most characters of a question that are repeated."""
-MOST_WORDS = 12
-"""The most unknown words that are named."""
+TOLD = 0.15
+"""Below this similarity the nearest known question tells nothing, and is not shown."""
+SHORT = 160
+"""The most characters of the nearest known question that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,28 @@ class Solution:
     """What else to know before one trusts the answer."""
     notation: Mapping[str, str] = field(default_factory=dict, repr=False)
     """How the language writes its relations, from the domain."""
+    guess_below: float = GUESS
+    """Below this confidence the answer is called a guess."""
+    doubts: tuple[str, ...] = ()
+    """What speaks against the answer, in plain words."""
+    nearest: Nearest | None = None
+    """The training question that is most like this one, where the model carries some."""
+    told: tuple[str, ...] = ()
+    """What each step does, in words, where the domain can say it."""
+    unit: Unit | None = None
+    """What the answer is a number of, where the text says it."""
+    refused: bool = False
+    """Whether the text is no question for this language; `error` says why in friendly words."""
 
     @property
     def answer(self) -> str:
         """The value as a person writes it; empty when there is none."""
         return "" if self.error else format_value(self.value)
+
+    @property
+    def reply(self) -> str:
+        """The answer as a person says it, rounded and with its unit: `$12.50`; empty when there is none."""
+        return "" if self.error else format_answer(self.value, self.unit)
 
     @property
     def certainty(self) -> str:
@@ -82,16 +102,23 @@ class Solution:
 
     @property
     def guess(self) -> bool:
-        """Whether the answer should not be trusted: a calibrated confidence below `GUESS`. Without calibration nothing
-        is known."""
-        return self.calibrated and self.confidence < GUESS
+        """Whether the answer should not be trusted: a calibrated confidence below `guess_below`. Without calibration
+        nothing is known."""
+        return self.calibrated and self.confidence < self.guess_below
 
-    def lines(self, abstain_below: float = 0.0) -> Iterator[tuple[str, str]]:
-        """What there is to say, line by line, each with its kind. Below that confidence no answer is given."""
+    @property
+    def worded_steps(self) -> list[tuple[str, str]]:
+        """Each step as a calculation and in words, where the domain has any."""
+        words = self.told or ("",) * len(self.steps)
+        return [(format_sum(step, self.notation), said) for step, said in zip(self.steps, words)]
+
+    def lines(self, abstain_below: float = 0.0, program: bool = False) -> Iterator[tuple[str, str]]:
+        """What there is to say, line by line, each with its kind. Below that confidence no answer is given.
+
+        With `program` also what the model wrote, and its tuples.
+        """
         if self.text:
             yield "question", cut(self.text, LONGEST)
-        if self.unknown:
-            yield "note", f"words that training did not have: {_name_some(self.unknown)}"
         for note in self.notes:
             yield "note", note
         sure = self.certainty
@@ -101,12 +128,24 @@ class Solution:
         if self.confidence < abstain_below:
             yield "note", f"no answer: {sure} is below {abstain_below:g}"
             return
-        yield "program", str(self.program)
-        for number, step in enumerate(self.steps):
-            yield "step", f"#{number}  {format_step(step, self.notation)}"
-        if not self.steps and (tree := _tree(self.program)):
+        tree = "" if self.steps else _tree(self.program)
+        if not (self.steps or tree):
+            yield "program", str(self.program)
+        worded = self.worded_steps
+        width = max((len(sum_) for sum_, _ in worded), default=0)
+        for number, (sum_, said) in enumerate(worded, 1):
+            yield "step", f"step {number}:  {sum_.ljust(width)}   {said}".rstrip()
+        if tree:
             yield "step", tree
-        yield ("error", f"{self.error}  ({sure})") if self.error else ("answer", f"= {self.answer}  ({sure})")
+        if program and (self.steps or tree):
+            yield "program", str(self.program)
+            for number, step in enumerate(self.steps):
+                yield "tuple", f"#{number}  {format_step(step, self.notation)}"
+        yield ("error", f"{self.error}  ({sure})") if self.error else ("answer", f"= {self.reply}  ({sure})")
+        for doubt in self.doubts:
+            yield "doubt", f"doubtful: {doubt}"
+        if self.nearest is not None and self.nearest.similarity >= TOLD:
+            yield "nearest", f"the nearest question that I know ({self.nearest.similarity:.2f}): {self.known}"
         if self.chosen is not None:
             hint = "" if self.chosen.exact else "  (the nearest; the answer itself is not among the options)"
             yield "option", f"option {self.chosen}{hint}"
@@ -114,14 +153,32 @@ class Solution:
             worth = other.error or format_value(other.value)
             yield "alternative", f"or  {other.program} = {worth}  ({other.confidence:.2f})"
 
+    @property
+    def known(self) -> str:
+        """The nearest known question in short; empty where there is none."""
+        return "" if self.nearest is None else cut(self.nearest.text, SHORT)
+
     def __str__(self) -> str:
         return "\n".join(line if kind == "question" else f"  {line}" for kind, line in self.lines())
 
     def _repr_html_(self) -> str:
-        """For notebooks. Everything that a person or a model wrote is escaped."""
+        """For notebooks; the program is one click away. Everything that a person or a model wrote is escaped."""
         marks = {"question": "<b>{}</b>", "answer": "<b>{}</b>", "error": "<span style='color:#b00020'>{}</span>"}
-        marks |= {"note": "<i>{}</i>", "program": "<code>{}</code>", "step": "<code>{}</code>"}
-        rows = (marks.get(kind, "{}").format(escape(line)) for kind, line in self.lines())
+        marks |= {
+            "note": "<i>{}</i>",
+            "doubt": "<i>{}</i>",
+            "nearest": "<small>{}</small>",
+            "program": "<code>{}</code>",
+        }
+        marks["step"] = "{}" if self.steps else "<code>{}</code>"
+        rows = [marks.get(kind, "{}").format(escape(line)) for kind, line in self.lines()]
+        if self.program is not None and self.steps:
+            tuples = "<br>".join(
+                f"#{k} {escape(format_step(step, self.notation))}" for k, step in enumerate(self.steps)
+            )
+            rows.append(
+                f"<details><summary>program</summary><code>{escape(str(self.program))}<br>{tuples}</code></details>"
+            )
         return f"<div style='line-height:1.6'>{'<br>'.join(rows)}</div>"
 
     def to_json(self, abstain_below: float = 0.0) -> dict[str, Any]:
@@ -134,8 +191,9 @@ class Solution:
                 "values": [json_value(value) for value in step.values],
                 "result": json_value(step.result),
                 "text": format_step(step, self.notation),
+                "words": said,
             }
-            for step in self.steps
+            for step, (_, said) in zip(self.steps, self.worded_steps)
         ]
         others = [
             {
@@ -151,21 +209,20 @@ class Solution:
             "program": str(self.program) if shown else None,
             "steps": steps if shown else [],
             "answer": None if self.error or not shown else json_value(self.value),
+            "reply": self.reply if shown else "",
             "option": self.chosen.label if self.chosen is not None and shown else None,
             "confidence": round(self.confidence, 4),
             "calibrated": self.calibrated,
             "guess": self.guess,
+            "doubts": list(self.doubts),
+            "nearest": None if self.nearest is None else self.nearest._asdict(),
             "abstained": abstained,
             "error": self.error,
+            "refused": self.refused,
             "unknown": list(self.unknown),
             "notes": list(self.notes),
             "alternatives": others if shown else [],
         }
-
-
-def _name_some(words: Sequence[str]) -> str:
-    shown = ", ".join(cut(word, 30) for word in words[:MOST_WORDS])
-    return shown if len(words) <= MOST_WORDS else f"{shown} and {len(words) - MOST_WORDS:,} more"
 
 
 def _tree(program: Program) -> str:
@@ -173,3 +230,9 @@ def _tree(program: Program) -> str:
         return write_tree(program.to_tree())
     except ProgramSyntaxError:
         return ""
+
+
+def unread(question: Question, error: N2FError) -> Solution:
+    """What there is to say of a question that cannot be read."""
+    refused = isinstance(error, NotAQuestion)
+    return Solution(Problem(()), None, None, (), 0.0, str(error), (), text=clean(question.text), refused=refused)

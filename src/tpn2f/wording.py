@@ -7,12 +7,13 @@ says in words what a tuple does.
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
 from collections.abc import Mapping
 from enum import Enum
 from types import NoneType
 
-from tpn2f.domain import Step
+from tpn2f.domain import Step, Unit
 
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -34,6 +35,27 @@ def format_value(value: object) -> str:
         return str(value)
 
 
+def format_answer(value: object, unit: Unit | None = None) -> str:
+    """An answer as a person says it: `$12.50`, `60 km per hour`, `about 33.33`.
+
+    Whole numbers stay what they are; very small and very large ones are not rounded here.
+    """
+    unit = unit or Unit()
+    if not isinstance(value, float) or not 0.01 <= abs(value) < 1e9:
+        return f"{unit.before}{format_value(value)}{unit.behind}"
+    nearest = round(value)
+    if abs(value - nearest) < 1e-9 * max(1.0, abs(value)):
+        written, exact = str(nearest), True
+    elif unit.decimals == 2 and unit.before:
+        written, exact = f"{value:.2f}", abs(100 * value - round(100 * value)) < 1e-6
+    else:
+        # Four digits that count, and two behind the point at least.
+        places = max(2, 3 - math.floor(math.log10(abs(value))))
+        written, exact = f"{value:.{places}f}".rstrip("0").rstrip("."), abs(value - round(value, places)) < 1e-9
+    sign = "-" if written.startswith("-") else ""
+    return f"{'' if exact else 'about '}{sign}{unit.before}{written.removeprefix('-')}{unit.behind}"
+
+
 def format_step(step: Step, notation: Mapping[str, str] | None = None) -> str:
     """`divide(n1, const_100) = 60 / 100 = 0.6`. Long values are cut: every step shows its own result."""
     return f"{step.tuple} = {format_sum(step, notation)}"
@@ -49,6 +71,19 @@ def format_sum(step: Step, notation: Mapping[str, str] | None = None) -> str:
         # A negative number beside a sign looks like a typing error.
         written = template.format(*(f"({value})" if value.startswith("-") else value for value in values))
     return f"{written} = {cut(format_value(step.result), 80)}"
+
+
+def format_duration(seconds: float) -> str:
+    """A length of time as people say it: 40 s, 12 min, 1 h 10 min, 2 d 3 h."""
+    if seconds < 59.5:
+        return f"{max(seconds, 0):.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24} d {hours % 24} h"
 
 
 def cut(text: str, most: int) -> str:

@@ -104,15 +104,19 @@ def ask(page: sync_api.Page, question: str) -> dict:
 
 def test_ask_and_see_the_answer_and_the_steps(page):
     answer = ask(page, QUESTION)
-    shown = answer["answer"] if answer["answer"] is not None else answer["error"]
+    shown = answer["reply"] if answer["reply"] is not None else answer["error"]
     assert shown in page.locator(".answer").inner_text()
     steps = page.locator("#steps .step")
     assert steps.count() == len(answer["tuples"])
-    for place, one in enumerate(answer["tuples"]):
+    written = [f"{one['relation']}({', '.join(one['arguments'])})" for one in answer["tuples"]]
+    for place, one in enumerate(answer["steps"]):
         text = steps.nth(place).inner_text()
-        assert f"{one['relation']}({', '.join(one['arguments'])})" in text
-        if answer["steps"]:
-            assert answer["steps"][place]["result"] in text
+        assert text.startswith(str(place + 1)) and one["result"] in text and one["words"] in text
+        assert written[place] not in text
+    if answer["steps"]:
+        page.get_by_text("The program", exact=True).click()
+        assert all(f"#{place}  {one}" in page.locator("#program").inner_text() for place, one in enumerate(written))
+    assert all(one in steps.nth(place).inner_text() for place, one in enumerate(written))
     assert page.locator("#words").inner_text().split() == QUESTION.split()
     assert "confidence" in page.locator("#confidence").inner_text()
     assert page.locator("#alternatives .choice").count() == 1 + len(answer["alternatives"])
@@ -135,7 +139,7 @@ def test_a_tuple_shows_its_attention_over_the_words(page, way):
     assert page.locator("#words .word.seen").count() == 0
     getattr(step, way)()
     assert page.locator("#words .word.seen").count() > 0
-    assert "Step #0 attends" in page.locator("#caption").inner_text()
+    assert "Step 1 attends" in page.locator("#caption").inner_text()
     page.mouse.move(1, 1)
     page.get_by_label("Your question").focus()
     assert page.locator("#words .word.seen").count() == 0
@@ -157,6 +161,11 @@ def test_numbers_are_linked_to_where_they_are_used(page, url):
     names = [{name for one in candidate["tuples"] for name in one["arguments"]} for candidate in candidates]
     place = next(place for place, found in enumerate(names) if found & {"n0", "n1", "n2"})
     page.locator("#alternatives .choice").nth(place).click()
+    if candidates[place]["steps"]:
+        page.get_by_text("The program", exact=True).click()
+        # What opens moves the steps, so that the mouse might come to lie on one.
+        page.mouse.move(1, 1)
+        page.wait_for_selector("#steps:not(.told)")
     name = sorted(names[place] & {"n0", "n1", "n2"})[0]
     uses = page.locator(f"#steps .argument[data-name={name}]")
     word = page.locator(f"#words .word[data-name={name}]")
@@ -205,7 +214,7 @@ def test_a_link_restores_the_view(page, browser, url):
     other = browser.new_page()
     other.goto(page.url)
     other.wait_for_selector("#words .tinted")
-    for selector in ("#answer", "#steps .formula >> nth=0", "#alternatives", "#confidence"):
+    for selector in ("#answer", "#steps .step >> nth=0", "#alternatives", "#confidence"):
         assert other.locator(selector).inner_text() == page.locator(selector).inner_text()
     assert other.get_by_label("Your question").input_value() == QUESTION
     assert other.get_by_role("radio", name="fillers").is_checked()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ from tpn2f.cli.terminal import (
     InputOption,
     ModelOption,
     OtherDomainOption,
-    WidthOption,
+    TrustOption,
     err,
     out,
     read_input,
@@ -90,18 +91,23 @@ def solve(
         str | None, typer.Option("--options", "-o", help="Answers to choose from: 'a ) 38 , b ) 27.675 , ...'.")
     ] = None,
     model: ModelOption = None,
-    width: WidthOption = 1,
+    width: Annotated[
+        int,
+        typer.Option("--beam", min=0, max=100, help="How many hypotheses the search keeps; 1 is greedy, 0 as usual."),
+    ] = 0,
     alternatives: Annotated[int, typer.Option(min=0, max=99, help="How many other programs to show as well.")] = 0,
     abstain_below: Annotated[float, typer.Option(min=0.0, max=1.0, help="Give no answer below this confidence.")] = 0.0,
+    program: Annotated[bool, typer.Option("--program", help="Also show the program that the model wrote.")] = False,
     value: InputOption = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Solve problems in plain language with a trained model: the program, its steps, the answer, the confidence.
+    """Solve problems in plain language with a trained model: the steps, the answer, how sure it is, what to doubt.
 
-    Without --model the default bundled model is used; --domain selects the bundled model of another domain. A line of
-    a file that cannot be read is reported and left out; the exit code is then 1.
+    Without --model the default bundled model is used; --domain selects the bundled model of another domain. A text that
+    is no question is refused; a line of a file that cannot be read is reported and left out. The exit code is then 1.
     """
     if question and file is not None:
         raise DataError("questions were given both as arguments and with --file; expected only one of the two")
@@ -119,11 +125,20 @@ def solve(
         with spinner("loading the model"):
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
         # Questions that are typed or piped are answered line by line, those of a file in batches.
         piped = not question and (file is None or str(file) == "-")
         total = len(question or ()) or (0 if piped or file is None else count_questions(file))
-        told = Told(solver, max(width, alternatives + 1), 1 if piped else 32, alternatives, abstain_below, as_json)
+        batch = 1 if piped else 32
+        told = Told(
+            solver,
+            max(width or solver.usual_width, alternatives + 1),
+            batch,
+            alternatives,
+            abstain_below,
+            as_json,
+            program,
+        )
         given = (Line(line.where, add_given(line.asked, inputs, options and clean(options))) for line in lines)
         failed = told.answer(given, total, alone=question is not None and len(question) == 1)
     if failed:
@@ -140,6 +155,7 @@ class Told:
     alternatives: int
     abstain_below: float
     as_json: bool
+    program: bool = False
 
     def answer(self, lines: Iterator[Line], total: int, alone: bool) -> int:
         """Prints the answers in order, as soon as they are ready; returns how many lines could not be read."""
@@ -153,11 +169,11 @@ class Told:
                     reason = line.asked.reason if isinstance(line.asked, Unread) else ""
                     if solution is not None and solution.program is None:
                         reason = solution.error
-                    if reason and alone:
+                    if reason and alone and not (solution is not None and solution.refused):
                         raise DataError(reason)
                     if reason:
                         failed += 1
-                        self.show_failure(line.where, reason, solution)
+                        self.show_failure(line.where, reason, solution, alone)
                     elif solution is not None:
                         self.show(solution)
                     done += 1
@@ -169,19 +185,23 @@ class Told:
         if self.as_json:
             print_json(shown.to_json(self.abstain_below))
         else:
-            show_solution(out, shown, self.abstain_below)
+            show_solution(out, shown, self.abstain_below, self.program)
 
-    def show_failure(self, where: str, reason: str, solution: Solution | None) -> None:
+    def show_failure(self, where: str, reason: str, solution: Solution | None, alone: bool) -> None:
         text = "" if solution is None else solution.text
-        place = where or f"question {cut(text, 40)!r}"
-        err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}: {reason}'.split()))}", soft_wrap=True)
+        place = f"{where}: " if where else "" if alone else f"question {cut(text, 40)!r}: "
+        err.print(f"[bold red]tpn2f:[/] {escape(' '.join(f'{place}{reason}'.split()))}", soft_wrap=True)
         if self.as_json:
-            print_json({"question": text, "error": reason, "where": where})
+            refused = solution is not None and solution.refused
+            print_json({"question": text, "error": reason, "refused": refused, "where": where})
 
 
 def print_json(record: Mapping[str, object]) -> None:
     """Writes one line at once, so that whoever reads a pipe need not wait."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(record, ensure_ascii=plain)
+    # JSON itself escapes only the older half of the signs that control a terminal.
+    sys.stdout.write(re.sub("[\x7f-\x9f]", lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
     sys.stdout.flush()
 
 

@@ -3,46 +3,86 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, JsonOption, OtherDomainOption, WidthOption, err, out, spinner, write
+from tpn2f.cli.console import bearing
+from tpn2f.cli.terminal import (
+    DataOption,
+    JsonOption,
+    OtherDomainOption,
+    TrustOption,
+    check_targets,
+    err,
+    out,
+    spinner,
+    write,
+)
 from tpn2f.domain import Splits, split_roles
+from tpn2f.errors import DataError
 
 
 def calibrate(
     model: Annotated[str, typer.Argument(help="A run directory, a checkpoint or a bundled model.")],
     split: Annotated[
         str | None,
-        typer.Option(help="The split to calibrate on: one half to fit, the other half to judge. Default: dev."),
+        typer.Option(help="The split to calibrate on, or several joined by a plus. Default: that of the domain."),
     ] = None,
-    width: WidthOption = 1,
+    width: Annotated[
+        int,
+        typer.Option("--beam", min=0, max=100, help="How many hypotheses the search keeps; 0 as people are answered."),
+    ] = 0,
     goal: Annotated[float, typer.Option(min=0.5, max=1.0, help="The precision at which coverage is reported.")] = 0.95,
-    limit: Annotated[int, typer.Option(min=0, help="How many examples to use; 0 for all.")] = 0,
+    trusted: Annotated[
+        float, typer.Option(min=0.5, max=1.0, help="The share of answers not called guesses that is to be right.")
+    ] = 0.85,
+    limit: Annotated[int, typer.Option(min=0, help="How many examples of each split to use; 0 for all.")] = 0,
     by_answer: Annotated[
         bool, typer.Option("--by-answer", help="A right answer counts as right, even if the program is another one.")
+    ] = False,
+    remember: Annotated[
+        bool, typer.Option(help="Let the model remember its training texts, to know what is like them.")
+    ] = True,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Fit nothing: measure the calibrated model on any split, by the answer."),
     ] = False,
     dry: Annotated[bool, typer.Option("--dry", help="Only measure; do not change the model.")] = False,
     output: Annotated[Path | None, typer.Option(help="Also write the figures as JSON to this file.")] = None,
     domain: OtherDomainOption = None,
+    trust_files: TrustOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Calibrate a model's confidence: fit a temperature on dev, measure the effect, and store it with the model."""
-    from tpn2f.cli.display import show_calibration
+    """Calibrate a model's confidence: fit it on dev, measure it on sources left out, and store it with the model."""
+    from tpn2f.cli.display import show_calibration, show_trust
     from tpn2f.confidence import calibrate as find
-    from tpn2f.confidence import facts, judge, write_calibration
+    from tpn2f.confidence import facts, find_trust, halves, judge, make_memory, write_calibration
     from tpn2f.evaluation import digest
+    from tpn2f.pretrained import find_model
     from tpn2f.solver import Solver
 
+    check_targets(output)
+    if measure:
+        _measure(model, split, width, limit, output, domain, trust_files, data, as_json)
+        return
+    if not dry:
+        check_targets(find_model(model).parent, folders=True)
     with spinner("loading the model") as update:
-        solver = Solver.load(model, data, domain)
+        solver = Solver.load(model, data, domain, trust_files)
         splits = Splits(solver.domain)
-        split = split or split_roles(solver.domain).select
-        halves = judge(
+        split = split or split_roles(solver.domain).calibrate
+        if remember:
+            update("reading what the model learned from")
+            try:
+                solver.memory = make_memory(solver.domain, solver.learned_from, splits)
+            except DataError as error:
+                err.print(f"without a memory of the training texts: {escape(str(error))}", soft_wrap=True)
+        judged = judge(
             solver,
             split,
             width,
@@ -51,7 +91,8 @@ def calibrate(
             splits,
             by_answer,
         )
-        found = find(*halves, goal)
+        found, trust = find(*halves(judged), goal), find_trust(judged, trusted)
+    width = width or solver.usual_width
     mode = "greedy" if width == 1 else f"beam {width}"
     told = {
         "model": Path(model).name,
@@ -60,14 +101,69 @@ def calibrate(
         "mode": mode,
         "right": "by answer" if by_answer else "strictly",
         **facts(found),
+        "trust": trust.facts(),
     }
     text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
+    with bearing(out, err):
+        if as_json:
+            out.print(text, soft_wrap=True, markup=False)
+        else:
+            show_calibration(out, found)
+            show_trust(out, trust)
+    if not dry:
+        place = write_calibration(model, found, trust, solver.memory)
+        err.print(f"confidence written into {escape(str(place))}", soft_wrap=True)
+    if output is not None:
+        write(output, text)
+
+
+def _measure(
+    model: str,
+    split: str | None,
+    width: int,
+    limit: int,
+    output: Path | None,
+    domain: str | None,
+    trust_files: bool,
+    data: Path | None,
+    as_json: bool,
+) -> None:
+    """What the stored confidence is worth on splits that it was not fitted on; these may be for tests."""
+    from tpn2f.cli.display import show_left_out
+    from tpn2f.confidence import judge, measure_sources
+    from tpn2f.evaluation import digest
+    from tpn2f.solver import Solver
+
+    with spinner("loading the model") as update:
+        solver = Solver.load(model, data, domain, trust_files)
+        if solver.belief is None:
+            raise DataError(f"{model} has no confidence by signals yet; calibrate it first")
+        splits, split = Splits(solver.domain), split or "+".join(split_roles(solver.domain).tests)
+        judged = judge(
+            solver,
+            split,
+            width,
+            limit,
+            lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+            splits,
+            by_answer=True,
+            tests=True,
+        )
+        found = measure_sources(solver.belief, judged, solver.guess_below)
+    told = {
+        "model": Path(model).name,
+        "domain": solver.domain.name,
+        "split": split,
+        "mode": "greedy" if (width or solver.usual_width) == 1 else f"beam {width or solver.usual_width}",
+        "right": "by answer",
+        "guess_below": solver.guess_below,
+        "sources": [asdict(one) for one in found],
+        "examples_sha256": digest([example for part in split.split("+") for example in splits.take(part, limit)]),
+    }
+    text = json.dumps(told, indent=1)
     if as_json:
         out.print(text, soft_wrap=True, markup=False)
     else:
-        show_calibration(out, found)
+        show_left_out(out, found, "confidence on sources that it was not fitted on")
     if output is not None:
         write(output, text)
-    if not dry:
-        place = write_calibration(model, found)
-        err.print(f"temperature and threshold written into {escape(str(place))}", soft_wrap=True)

@@ -12,7 +12,17 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tpn2f.cli.terminal import DataOption, DomainArgument, JsonOption, err, out, spinner, warn_skipped, write
+from tpn2f.cli.terminal import (
+    DataOption,
+    DomainArgument,
+    JsonOption,
+    check_targets,
+    err,
+    out,
+    spinner,
+    warn_skipped,
+    write,
+)
 from tpn2f.domain import DEFAULT_DOMAIN, Generates, grades_of, load_domain, split_roles
 from tpn2f.errors import DataError
 
@@ -65,17 +75,18 @@ def data_check(
     """
     from tpn2f.data.check import examine
 
+    check_targets(output)
     language = load_domain(domain, data)
     with spinner(f"examining {domain}") as update:
         health = examine(language, split or (), lambda name, done: update(f"{domain} {name}: {done:,} records"))
+    if output is not None:
+        write(output, health.to_json())
     if as_json:
         out.print(health.to_json(), soft_wrap=True, markup=False)
     else:
         from tpn2f.cli.health import show_health
 
         show_health(out, health, list_ids, grades_of(language))
-    if output is not None:
-        write(output, health.to_json())
 
 
 @data_app.command("get")
@@ -101,8 +112,8 @@ def data_get(
 @data_app.command("generate")
 def data_generate(
     domain: Annotated[str, typer.Argument(help="A domain that can generate records: algolisp, everyday.")],
-    records: Annotated[int, typer.Option("--records", "-n", min=1, help="How many records.")] = 80_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 0,
+    records: Annotated[int, typer.Option("--records", "-n", min=1, max=10**9, help="How many records.")] = 80_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same file.")] = 0,
     output: Annotated[
         Path | None, typer.Option(help="The file to write. Default: where the split `generated` is read from.")
     ] = None,
@@ -129,6 +140,7 @@ def data_generate(
         return
     if not isinstance(language, Generates):
         raise DataError(f"the domain {domain} cannot generate records")
+    check_targets(output, report)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("reading", total=None)
@@ -169,6 +181,7 @@ def data_vectors(
     """
     from tpn2f.training.vector_file import convert_vectors
 
+    check_targets(output)
     with err.status(f"reading {escape(str(source))}"):
         words, width = convert_vectors(source, output, most)
     out.print(f"{words:,} words with vectors of width {width} are in {output}", soft_wrap=True, markup=False)

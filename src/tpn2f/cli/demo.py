@@ -59,12 +59,13 @@ HOSTILE = ("(pow 1000000000 1000000000)", "(invoke1 (lambda1 (self arg1)) 1)")
 
 def load_demo(model: Path | None = None) -> tuple[Solver | None, Solver | None]:
     """The solver of the word problems (the named model or the bundled one), and that of the tasks if there is one."""
-    from tpn2f.solver import Solver, bundled_models
+    from tpn2f.pretrained import bundled_model, bundled_models
+    from tpn2f.solver import Solver
 
     lisp = Solver.load(LISP) if LISP in bundled_models() else None
     if model is None and WORDS not in bundled_models():
         return None, lisp
-    solver = Solver.load(model or WORDS)
+    solver = Solver.load(model or bundled_model(WORDS))
     if solver.domain.name != WORDS:
         raise DataError(f"the demo has questions of {WORDS}; {model} was trained on {solver.domain.name}")
     return solver, lisp
@@ -109,18 +110,13 @@ def show_given(console: Console, question: str, program: Program) -> None:
 
 def show_solved(console: Console, solve: Solve, question: str) -> None:
     """Shows a word problem solved by the model's program; a question that cannot be read is reported in one line."""
-    console.print(escape(cut(clean(question), 600)), soft_wrap=True)
     try:
         solution = solve(question)
     except DataError as error:
+        console.print(escape(cut(clean(question), 600)), soft_wrap=True)
         console.print(f"  [red]{escape(str(error))}[/]\n", soft_wrap=True)
         return
-    for kind, line in solution.lines():
-        if kind == "note":
-            console.print(f"  [yellow]{escape(line)}[/]", soft_wrap=True)
-    show_told(console, load_domain(WORDS), solution.steps)
-    found = f"[red]{escape(solution.error)}[/]" if solution.error else f"[bold]answer: {escape(solution.answer)}[/]"
-    console.print(f"  {found}   ({solution.certainty})\n", soft_wrap=True)
+    show_solution(console, solution)
 
 
 def show_lisp(console: Console, solve: SolveWith | None = None) -> None:

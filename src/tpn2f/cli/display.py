@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
 
 from tpn2f.domain import DescribesSteps, Domain, Example, HasSteps, Problem, Step, notation_of, read_problem
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, write_tree
 from tpn2f.solution import Solution
-from tpn2f.wording import format_step, format_sum, format_value
+from tpn2f.wording import format_duration, format_step, format_sum, format_value
 
 if TYPE_CHECKING:
-    from tpn2f.confidence import Calibration
+    from tpn2f.confidence import Calibration, LeftOut, Trust
     from tpn2f.training import Event, Trainer
     from tpn2f.tuning import Best, TrialEvent, Tuner
 
@@ -49,12 +50,13 @@ def show_run(console: Console, domain: Domain, program: Program, question: str, 
     console.print(f"  [bold]= {escape(format_value(domain.execute(program, problem)))}[/]", soft_wrap=True)
 
 
-STYLES = {"note": "yellow", "answer": "bold", "option": "bold", "error": "red", "program": "dim"}
+STYLES = {"note": "yellow", "doubt": "yellow", "answer": "bold", "option": "bold", "error": "red"}
+STYLES |= {"program": "dim", "tuple": "dim", "nearest": "dim"}
 
 
-def show_solution(console: Console, solution: Solution, abstain_below: float = 0.0) -> None:
-    """A question, the program that a model wrote for it, what running it gives, and how sure the model is."""
-    for kind, line in solution.lines(abstain_below):
+def show_solution(console: Console, solution: Solution, abstain_below: float = 0.0, program: bool = False) -> None:
+    """A question, the steps to its answer, how sure the model is, and what to doubt; the program if asked for."""
+    for kind, line in solution.lines(abstain_below, program):
         indent = "" if kind == "question" else "  "
         console.print(indent + line, style=STYLES.get(kind), soft_wrap=True, markup=False)
     console.print()
@@ -93,6 +95,26 @@ def show_calibration(console: Console, calibration: Calibration) -> None:
         )
 
 
+def show_trust(console: Console, trust: Trust) -> None:
+    """Shows what a confidence from signals is worth on sources that it was not fitted on."""
+    rows = (*trust.left_out, trust.together)
+    show_left_out(console, rows, "confidence by signals, on each source when it is left out")
+    console.print(f"below a confidence of {trust.guess_below:.3f} an answer is called a guess", soft_wrap=True)
+
+
+def show_left_out(console: Console, rows: Iterable[LeftOut], title: str) -> None:
+    """A row a source: how much is right, the calibration error, and what is not called a guess."""
+    table = Table(title=title)
+    table.add_column("source")
+    for column in ("answers", "right", "error", "guess below", "no guess", "of these right"):
+        table.add_column(column, justify="right")
+    for one in rows:
+        shares = (f"{100 * share:.1f} %" for share in (one.coverage, one.right))
+        cells = f"{100 * one.accuracy:.1f} %", f"{100 * one.error:.2f} %", f"{one.threshold:.3f}", *shares
+        table.add_row(one.source, f"{one.count:,}", *cells)
+    console.print(table)
+
+
 def show_example(console: Console, domain: Domain, example: Example) -> None:
     """An example of a data set, with its gold program and what running it gives."""
     console.print(f"[bold]{escape(example.id)}[/]  {escape(example.text)}", soft_wrap=True)
@@ -113,7 +135,7 @@ def show_example(console: Console, domain: Domain, example: Example) -> None:
 
 def show_training(console: Console, progress_console: Console, trainer: Trainer) -> bool:
     """Trains and shows the progress: a bar on a terminal, one line per scoring. Returns whether it finished."""
-    finished = trainer.standing.finished
+    finished, epochs, left = trainer.standing.finished, trainer.config.training.epochs, ""
     with _training_bar(progress_console) as progress:
         task = progress.add_task("training", total=trainer.steps, completed=trainer.standing.step, facts="")
         reading: TaskID | None = None
@@ -125,12 +147,15 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
             elif event.kind == "note":
                 progress_console.print(escape(event.text), soft_wrap=True)
             elif event.kind == "step":
-                progress.update(task, completed=event.step, description=f"epoch {event.epoch + 1}", facts=_facts(event))
+                left = _time_left(event)
+                where = f"epoch {event.epoch + 1} of {epochs}{left}"
+                progress.update(task, completed=event.step, description=where, facts=_facts(event))
             elif event.kind == "dev":
                 dev = f"dev {trainer.config.training.selection} {100 * event.dev:.2f} %"
                 scores = f"loss {event.loss:.3f}, {dev}{_best_so_far(event.best)}"
                 spent = f"rate {event.rate:.2e}, {trainer.standing.seconds:.0f} s"
-                console.print(f"epoch {event.epoch}, step {event.step:,}: {scores}, {spent}", soft_wrap=True)
+                where = f"epoch {event.epoch} of {epochs}{left if event.epoch < epochs else ''}"
+                console.print(f"{where}: step {event.step:,}, {scores}, {spent}", soft_wrap=True)
             elif event.kind == "finished":
                 console.print(f"finished: {event.text}", soft_wrap=True)
                 finished = True
@@ -139,14 +164,18 @@ def show_training(console: Console, progress_console: Console, trainer: Trainer)
 
 def _training_bar(console: Console) -> Progress:
     columns = (
-        TextColumn("{task.description}"),
+        # On a narrow terminal the epoch and the remaining time are the last to be dropped.
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[facts]}"),
-        # On a narrow terminal the remaining time is the last column to be dropped.
-        TimeRemainingColumn(table_column=Column(min_width=7)),
     )
     return Progress(*columns, console=console, transient=True)
+
+
+def _time_left(event: Event) -> str:
+    """At most: a training may end early."""
+    return f", {format_duration(event.seconds_left)} left" if math.isfinite(event.seconds_left) else ""
 
 
 def _facts(event: Event) -> str:
@@ -169,7 +198,7 @@ def show_tuning(console: Console, progress_console: Console, tuner: Tuner, trial
                 if event.text:
                     progress_console.print(f"{name}: {escape(event.text)}", soft_wrap=True)
             elif inner is not None and task is not None:
-                where = f"{name} of {trials}, epoch {inner.epoch + 1}"
+                where = f"{name} of {trials}, epoch {inner.epoch + 1}{_time_left(inner)}"
                 if inner.kind == "step":
                     progress.update(
                         task, completed=inner.step, total=inner.steps, description=where, facts=_facts(inner)

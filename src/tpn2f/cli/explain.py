@@ -21,7 +21,9 @@ from tpn2f.cli.terminal import (
     JsonOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
+    check_targets,
     err,
     out,
     read_input,
@@ -61,6 +63,7 @@ def explain(
     ] = None,
     value: InputOption = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,13 +78,16 @@ def explain(
     wanted = _read_formats(formats, output)
     asked = list(question or ())
     if not asked and split is None:
+        if hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         asked = [] if sys.stdin.isatty() else [line.strip() for line in sys.stdin if line.strip()]
         if not asked:
             raise DataError("nothing to explain: give a question, or --split dev to look at the model")
     if {"png", "svg", "html"} & set(wanted):
         # Checked before the slow work starts: pictures need an extra.
         import tpn2f.explain.plots  # noqa: F401
-    solver = Solver.load(model, data, domain)
+    check_targets(output, folders=True)
+    solver = Solver.load(model, data, domain, trust)
     inputs = dict(read_input(text) for text in value or [])
     found = []
     for text in asked:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, OtherDomainOption, err, out, spinner
+from tpn2f.cli.console import bearing, err, out
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, spinner
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from tpn2f.training import Trainer
     from tpn2f.tuning import Tuner
 
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""What ends a training in good order. Windows has no SIGHUP."""
 ConfigArgument = Annotated[Path, typer.Argument(help="A config file, or the name of a preset, such as mathqa.")]
 SettingsOption = Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=10.")]
 
@@ -46,13 +49,18 @@ def train(
         settings = [f"name={Path(domain.rpartition(':')[2]).stem}", f"data.domain={domain}", *(settings or [])]
     setup = load_config(config, settings or [])
     place = folder or Path("runs") / setup.name
-    if not train_run(setup, place, data, resume, force):
-        words = ["train", config, "--folder", place, *_again(settings, data), "--resume"]
-        err.print(f"saved; continue with: {escape(shlex.join(['tpn2f', *map(str, words)]))}", soft_wrap=True)
+    words = ["train", config, "--folder", place, *_again(settings, data), "--resume"]
+    if code := train_run(setup, place, data, resume, force, shlex.join(["tpn2f", *map(str, words)])):
+        raise typer.Exit(code)
 
 
-def train_run(config: Config, place: Path, data: Path | None, resume: bool = False, force: bool = False) -> bool:
-    """Trains in one run directory and shows the progress. Returns whether it finished, or another process shows it."""
+def train_run(
+    config: Config, place: Path, data: Path | None, resume: bool = False, force: bool = False, again: str = ""
+) -> int:
+    """Trains in one run directory and shows the progress. Returns 0, or the exit code of the signal that stopped it.
+
+    `again` is the command that continues a training that was stopped.
+    """
     from tpn2f.checkpoint import locked
     from tpn2f.cli.display import show_training
     from tpn2f.training import Trainer
@@ -62,7 +70,7 @@ def train_run(config: Config, place: Path, data: Path | None, resume: bool = Fal
     _prepare_process()
     hardware = choose_hardware(config.training.device, config.training.precision)
     with join_processes(hardware.device) as processes, locked(place) if processes.leads else nullcontext():
-        if not resume and (place / "checkpoints" / "last").exists():
+        if not resume and any((place / "checkpoints" / name).exists() for name in ("last", "previous")):
             raise CheckpointError(
                 f"{place} already holds a training: continue it with --resume, or choose another --folder"
             )
@@ -73,9 +81,12 @@ def train_run(config: Config, place: Path, data: Path | None, resume: bool = Fal
         if resume and processes.leads:
             told = note or f"{place} has no checkpoint yet: starting from the beginning"
             err.print(escape(told), soft_wrap=True)
-        with _stopping(trainer):
+        with _stopping(trainer) as heard, bearing(out, err):
             finished = show_training(out, err, trainer) if processes.leads else _run_quietly(trainer)
-    return finished or not processes.leads
+            if not finished and processes.leads:
+                err.print(f"saved; continue with: {escape(again)}", soft_wrap=True)
+    # A process that stops with the others has heard nothing itself.
+    return 0 if finished else 128 + (heard[0] if heard else signal.SIGTERM)
 
 
 def tune(
@@ -122,14 +133,18 @@ def tune(
     with spinner(f"reading {setup.data.domain}"):
         domain = load_domain(setup.data.domain, data)
         tuner = Tuner(setup, dimensions, domain, place, storage, study, pruner, startup)
-    with _stopping(tuner):
+    with _stopping(tuner) as heard, bearing(out, err):
         show_tuning(out, err, tuner, trials, math.inf if timeout is None else timeout)
     best = tuner.best()
-    if best is None:
-        err.print("no trial has finished yet: run the same command to continue")
-    else:
-        found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
-        show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
+    # Who was stopped by a terminal that closed has nobody to tell.
+    with bearing(out, err) if heard else nullcontext():
+        if best is None:
+            err.print("no trial has finished yet: run the same command to continue")
+        else:
+            found = [*(settings or []), *(f"{key}={write_value(value)}" for key, value in best.settings.items())]
+            show_best(out, best, shlex.join(["tpn2f", "train", str(config), *_again(found, data)]), place)
+    if heard:
+        raise typer.Exit(128 + heard[0])
 
 
 def _again(settings: Sequence[str] | None, data: Path | None) -> list[str]:
@@ -157,17 +172,24 @@ def _run_quietly(trainer: Trainer) -> bool:
 
 
 @contextmanager
-def _stopping(work: Trainer | Tuner) -> Iterator[None]:
-    """Ctrl-C and SIGTERM finish the current step and save; a second Ctrl-C stops at once."""
+def _stopping(work: Trainer | Tuner) -> Iterator[list[int]]:
+    """Ctrl-C, SIGTERM and SIGHUP finish the current step and save; a second Ctrl-C stops at once.
+
+    Gives the signals that came. One that is ignored, as `nohup` has it, stays ignored.
+    """
+    heard: list[int] = []
 
     def stop(number: int, frame: object) -> None:
-        if work.stop:
+        # A terminal that closes may send several at once: only a person's second Ctrl-C is meant.
+        if work.stop and number == signal.SIGINT:
             raise KeyboardInterrupt
+        heard.append(number)
         work.stop = True
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    wanted = [number for name in SIGNALS if (number := getattr(signal, name, None)) is not None]
+    before = {n: signal.signal(n, stop) for n in wanted if signal.getsignal(n) is not signal.SIG_IGN}
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -6,6 +6,7 @@ A line that cannot be read is an Unread with its number and the reason, so that 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,9 +37,15 @@ class Line:
     asked: Question | Unread
 
 
+_starts_object = re.compile(r'\s*\{\s*["}]').match
+
+
 def read_line(text: str, only_json: bool = False) -> Question | Unread:
-    """A question as plain text or, if it starts with a brace, as JSON: `question` or `text`, `options`, `inputs`."""
-    if not only_json and not text.lstrip().startswith("{"):
+    """A question as plain text or, if it starts as an object does, as JSON: `question` or `text`, `options`, `inputs`.
+
+    `{1, 2, 3} is a set` is a question like any other.
+    """
+    if not only_json and not _starts_object(text):
         return Question(clean(text))
     try:
         record = json.loads(text.strip())

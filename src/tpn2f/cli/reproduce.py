@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.learn import train_run
-from tpn2f.cli.terminal import DataOption, err, out, spinner, write
+from tpn2f.cli.terminal import DataOption, TrustOption, check_targets, err, out, spinner, write
 from tpn2f.errors import DataError
 
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder of the run directories.")]
@@ -27,6 +27,9 @@ def reproduce(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Train nothing: score each row as far as it is trained.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the plan: rows, epochs, estimated time.")
+    ] = False,
     data: DataOption = None,
 ) -> None:
     """Reproduce a table of results: train the rows that are not trained yet, score them on test, write the tables.
@@ -35,8 +38,10 @@ def reproduce(
     """
     from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
+    from tpn2f.publish.plan import plan_rows, whole_plan
     from tpn2f.publish.reproduce import TABLES, report_path, row_config, score_row
     from tpn2f.publish.tables import write_tables
+    from tpn2f.setting import names_files
 
     if table not in TABLES:
         raise DataError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
@@ -46,14 +51,19 @@ def reproduce(
         if name not in known.rows:
             raise DataError(f"{table} has no row {name!r}; it has {', '.join(known.rows)}")
     configs = {name: row_config(root / "configs", name, settings or []) for name in rows}
+    results = root / "results"
+    plan = plan_rows(table, configs, runs, root / "results")
+    for line in (*map(str, plan), whole_plan(plan)) if dry_run or not unfinished else ():
+        (out if dry_run else err).print(line, soft_wrap=True, markup=False)
+    if dry_run:
+        return
+    check_targets(results, folders=True)
     if not unfinished:
         for name, config in configs.items():
             err.print(f"[bold]{escape(name)}[/]")
-            if not train_run(config, runs / name, data, resume=True):
-                again = f"tpn2f reproduce {table} --runs {runs}"
-                err.print(f"saved; continue with: {escape(again)}", soft_wrap=True)
-                raise typer.Exit(130)
-    results = root / "results"
+            again = f"tpn2f reproduce {table} --runs {runs}"
+            if code := train_run(config, runs / name, data, resume=True, again=again):
+                raise typer.Exit(code)
     for name in rows:
         if unfinished and not (runs / name / "checkpoints" / "best").exists():
             err.print(f"{escape(name)}: not trained yet, left out", soft_wrap=True)
@@ -66,6 +76,8 @@ def reproduce(
                 known.splits,
                 data,
                 lambda split, done, total, name=name: update(f"scoring {name} on {split}: {done:,} of {total:,}"),
+                # What the person's own settings name as a file, the training has run already.
+                trust=names_files(configs[name]),
             )
             for split, mode, report in reports:
                 write(report_path(results, table, split, name, mode), report.to_json())
@@ -90,16 +102,19 @@ def bundle(
         list[Path] | None, typer.Option(help="Reports of exactly these weights, for the model card; see `reproduce`.")
     ] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
+    trust: TrustOption = False,
     data: DataOption = None,
 ) -> None:
     """Put a trained model into the package: float16 weights, vocabularies, config, a card and a map of its relations.
 
     Needs the extra `web` and the data, for the map that the explorer shows.
     """
+    from tpn2f.pretrained import PRETRAINED
     from tpn2f.publish.bundle import write_bundle
-    from tpn2f.solver import PRETRAINED, Solver
+    from tpn2f.solver import Solver
     from tpn2f.web.relations import MAP, draw_map
 
+    check_targets(folder or PRETRAINED, folders=True)
     reports = []
     for path in report or []:
         try:
@@ -108,7 +123,7 @@ def bundle(
             raise DataError(f"{path} is not a report: {error}") from error
     texts = {}
     try:
-        texts[MAP] = draw_map(Solver.load(run, data), name).model_dump_json()
+        texts[MAP] = draw_map(Solver.load(run, data, trust=trust), name).model_dump_json()
     except DataError as error:
         err.print(f"without a map of relations: {escape(str(error))}", soft_wrap=True)
     place = write_bundle(run, name, reports, folder or PRETRAINED, texts)

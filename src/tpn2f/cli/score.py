@@ -1,10 +1,11 @@
-"""The commands that score: evaluate, and the tables made of what it wrote."""
+"""The commands that score: evaluate, compare, and the tables made of what was written."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -14,7 +15,9 @@ from tpn2f.cli.terminal import (
     JsonOption,
     ModelOption,
     OtherDomainOption,
+    TrustOption,
     WidthOption,
+    check_targets,
     err,
     out,
     spinner,
@@ -24,9 +27,13 @@ from tpn2f.cli.terminal import (
 from tpn2f.domain import DEFAULT_DOMAIN, load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
 
+if TYPE_CHECKING:
+    from tpn2f.compare import Scored
+
 
 def evaluate(
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     split: Annotated[str | None, typer.Option(help="Which examples to score. Default: dev.")] = None,
     model: ModelOption = None,
     width: WidthOption = 1,
@@ -46,6 +53,14 @@ def evaluate(
             "--options", help="Show the options of each question: prefer programs whose value is one of them."
         ),
     ] = False,
+    memory: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            help="Score retrieval+model: the programs of so many nearest training problems are candidates too.",
+        ),
+    ] = 0,
     system: Annotated[
         str, typer.Option(help="The system that answers if there is no model: retrieval, gold or empty.")
     ] = "retrieval",
@@ -64,26 +79,32 @@ def evaluate(
     """
     from tpn2f.evaluation import Mode, evaluate_file, evaluate_model, evaluate_system, write_predictions
 
-    if (tests or options) and model is None:
-        raise ConfigError(f"{'--tests' if tests else '--options'} works only with a model: name one with --model")
+    if (tests or options or memory) and model is None:
+        asked = "--tests" if tests else "--options" if options else "--memory"
+        raise ConfigError(f"{asked} works only with a model: name one with --model")
+    check_targets(save, output)
+    unsaved: DataError | None = None
     started = time.perf_counter()
     with spinner("scoring") as update:
         if model is not None:
             from tpn2f.solver import Solver
 
-            solver = Solver.load(model, data, domain)
+            solver = Solver.load(model, data, domain, trust)
             language = solver.domain
             split = split or split_roles(language).select
             report, examples, programs = evaluate_model(
                 solver,
                 split,
                 model.name,
-                Mode(width, masks, types, guided, tests, options),
+                Mode(width, masks, types, guided, tests, options, memory),
                 limit,
                 lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
             )
             if save is not None:
-                write_predictions(save, examples, programs)
+                try:
+                    write_predictions(save, examples, programs)
+                except DataError as error:
+                    unsaved = error  # reported below the scores, which took longer than the file
         else:
             language = load_domain(domain or DEFAULT_DOMAIN, data)
             split = split or split_roles(language).select
@@ -92,10 +113,56 @@ def evaluate(
             else:
                 report = evaluate_system(language, split, system, limit)
     warn_skipped(language)
+    try:
+        if output is not None:
+            write(output, report.to_json())
+            err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    except DataError as error:
+        unsaved = error
     out.print(report.to_json() if as_json else str(report), soft_wrap=True, markup=False, emoji=False)
-    if output is not None:
-        write(output, report.to_json())
-        err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
+    if unsaved is not None:
+        raise unsaved
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A result file, or a prediction file.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one, about the same examples.")],
+    metric: Annotated[str, typer.Option(help="What counts: strict, or another metric of the files.")] = "strict",
+    show: Annotated[int, typer.Option(min=0, help="List so many examples that only A, and only B, solves.")] = 0,
+    domain: Annotated[
+        str | None, typer.Option("--domain", "-d", help="The domain of two prediction files, which do not name it.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="The split of two prediction files.")] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two systems on the same examples: paired bootstrap and McNemar's exact test, by group.
+
+    A and B are files that `tpn2f evaluate` wrote with --output or --save.
+    """
+    from tpn2f.compare import compare_files
+
+    with spinner("comparing"):
+        found, one, other = compare_files(first, second, metric, domain, split, data)
+    out.print(found.to_json() if as_json else str(found), soft_wrap=True, markup=False, emoji=False)
+    if show and not as_json:
+        for name, places in (("A", found.places_first), ("B", found.places_second)):
+            out.print(f"\nonly {name}: {min(show, len(places)):,} of {len(places):,}", soft_wrap=True)
+            _list_examples(one, other, places[:show], data)
+
+
+def _list_examples(one: Scored, other: Scored, places: Sequence[int], data: Path | None) -> None:
+    """Examples with their gold programs, and with the programs of the files that have them."""
+    from tpn2f.compare import examples_of
+
+    examples = examples_of(one, data) if places else []
+    for place in places:
+        example = examples[place]
+        lines = [f"{example.id or place}  {example.text}", f"  gold  {example.program}"]
+        for name, scored in (("A", one), ("B", other)):
+            if scored.predictions:
+                lines.append(f"  {name}     {scored.predictions[place] or 'no program'}")
+        out.print("\n".join(lines), soft_wrap=True, markup=False, emoji=False)
 
 
 def results(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from tpn2f.cli.terminal import DataOption, OtherDomainOption, err, out, spinner
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, TrustOption, err, out, spinner
 from tpn2f.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def serve(
         bool | None, typer.Option("--open/--no-open", help="Open a browser. Default: only if there is a desktop.")
     ] = None,
     domain: OtherDomainOption = None,
+    trust: TrustOption = False,
     data: DataOption = None,
 ) -> None:
     """Explore models in the browser: ask, see the steps, look inside. Also serves an API; see /openapi.json."""
@@ -60,7 +61,7 @@ def serve(
             from tpn2f.web.app import make_app
             from tpn2f.web.limits import ServerLimits
 
-            solvers = load_models(model or [], data, domain)
+            solvers = load_models(model or [], data, domain, trust)
             hosts = {*LOOPBACK, host.lower()} if host in LOOPBACK else None
             app = make_app(solvers, ServerLimits(), hosts)
         err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
@@ -71,9 +72,14 @@ def serve(
         err.print("stopped")
 
 
-def load_models(places: list[str], data: Path | None, domain: str | None = None) -> dict[str, Solver]:
+def load_models(
+    places: list[str], data: Path | None, domain: str | None = None, trust: bool = False
+) -> dict[str, Solver]:
     """The models under short names: the name of the run directory, with a number if it occurs twice."""
-    from tpn2f.solver import Solver, bundled_models
+    from tpn2f.functions import FunctionDomain
+    from tpn2f.functions.isolation import isolate
+    from tpn2f.pretrained import bundled_models
+    from tpn2f.solver import Solver
 
     wanted = places or bundled_models()
     if not wanted:
@@ -85,7 +91,11 @@ def load_models(places: list[str], data: Path | None, domain: str | None = None)
         number = 2
         while unused in solvers:
             unused, number = f"{name}-{number}", number + 1
-        solvers[unused] = Solver.load(place, data, domain)
+        solver = Solver.load(place, data, domain, trust)
+        if isinstance(solver.domain, FunctionDomain):
+            # A function that never comes back must not take the server with it.
+            solver.domain = isolate(solver.domain)
+        solvers[unused] = solver
     return solvers
 
 

@@ -1,23 +1,23 @@
-"""What all commands share: the consoles, the options of the same name and meaning, a spinner, reading and writing."""
+"""What all commands share: the options of the same name and meaning, a spinner, reading and writing."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
+from tpn2f.cli.console import err, out  # noqa: F401
 from tpn2f.domain import Domain, skipped_of
 from tpn2f.errors import DataError
 
-# No emoji codes: a ratio `a:b:c` must be shown unchanged.
-out = Console(highlight=False, emoji=False)
-err = Console(stderr=True, highlight=False, emoji=False)
+MOST_INPUT = 1 << 26
+"""The most characters of a file that is given with --input."""
 
 DomainOption = Annotated[
     str, typer.Option("--domain", "-d", help="An installed domain, or your own domain as file.py:Name.")
@@ -25,6 +25,12 @@ DomainOption = Annotated[
 OtherDomainOption = Annotated[
     str | None,
     typer.Option("--domain", "-d", help="A domain other than that of the model or the config: file.py:Name."),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Run the Python files that the model names as its domain and its variant; they may do anything."
+    ),
 ]
 InputOption = Annotated[
     list[str] | None,
@@ -69,7 +75,11 @@ def read_input(text: str) -> tuple[str, object]:
     try:
         if value.startswith("@"):
             file = Path(value[1:])
-            text = file.read_text(encoding="utf-8")
+            # It may be a pipe, which has no size to ask for.
+            with file.open(encoding="utf-8") as stream:
+                text = stream.read(MOST_INPUT + 1)
+            if len(text) > MOST_INPUT:
+                raise DataError(f"--input {name}: {file} has more than {MOST_INPUT:,} characters")
             return name.strip(), json.loads(text) if file.suffix == ".json" else text
         return name.strip(), json.loads(value)
     except OSError as error:
@@ -83,6 +93,22 @@ def read_input(text: str) -> tuple[str, object]:
 def write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8", errors="replace")
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
+
+
+def check_targets(*paths: Path | None, folders: bool = False) -> None:
+    """Raises DataError for files, or for folders, that cannot be written: before the work, not after it."""
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            folder = path if folders else path.parent
+            folder.mkdir(parents=True, exist_ok=True)
+            if not folders and path.exists():
+                path.open("ab").close()
+            else:
+                tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise DataError(f"cannot write {path}: {error.strerror}") from error

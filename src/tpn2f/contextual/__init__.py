@@ -3,8 +3,17 @@
 Needs the extra `pretrained`. The encoder is no part of a model: a checkpoint names it with a sum.
 """
 
-from tpn2f.contextual.reader import MISSING, PretrainedReader, load_reader
+from tpn2f.contextual.reader import MISSING, PretrainedReader, is_installed, load_reader
 from tpn2f.contextual.store import StoredReader, VectorStore
 from tpn2f.contextual.text import WordReader, text_of
 
-__all__ = ["MISSING", "PretrainedReader", "StoredReader", "VectorStore", "WordReader", "load_reader", "text_of"]
+__all__ = [
+    "MISSING",
+    "PretrainedReader",
+    "StoredReader",
+    "VectorStore",
+    "WordReader",
+    "is_installed",
+    "load_reader",
+    "text_of",
+]

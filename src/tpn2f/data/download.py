@@ -19,9 +19,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from tpn2f.data.sources import SOURCES, Source, SourceFile
 from tpn2f.domain import cache_folder
+from tpn2f.domain.packed import open_packed
 from tpn2f.errors import ConfigError, DataError
 
 try:
@@ -152,7 +154,8 @@ def _receive(url: str, part: Path, tell: OnBytes) -> None:
         wanted = {"Range": f"bytes={done}-"} if done else {}
         try:
             response = session.get(url, headers=wanted, stream=True, timeout=TIMEOUT)
-        except requests.RequestException as error:
+        except (requests.RequestException, ValueError) as error:
+            # An address that is none, such as `http://[`, is a ValueError of several kinds.
             # urllib3 wraps the reason in a list of its attempts.
             reason = getattr(error.args[0], "reason", error) if error.args else error
             raise DataError(
@@ -248,13 +251,20 @@ def _problem(member: SourceFile, path: Path) -> str | None:
     if not path.is_file():
         return "is missing"
     try:
-        with gzip.open(path) if member.name.endswith(".gz") else path.open("rb") as reader:
+        with _open_member(member, path) as reader:
             got = hashlib.file_digest(reader, "sha256").hexdigest()  # type: ignore[arg-type]
+    except DataError as error:
+        return f"is too large: {error}"
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         return f"is not a whole gzip file: {error}"
     if member.sha256 not in (None, got):
         return f"is not the known file: expected sha256 {member.sha256}, got {got}"
     return "is empty" if got == _EMPTY else None
+
+
+def _open_member(member: SourceFile, path: Path) -> Any:
+    """A draft has another name than the file that it becomes."""
+    return open_packed(path, packed=member.name.endswith(".gz"))
 
 
 def _notice(member: SourceFile, path: Path) -> str | None:

@@ -6,11 +6,13 @@ from tpn2f.domain.loading import cache_folder as cache_folder
 from tpn2f.domain.loading import data_folder as data_folder
 from tpn2f.domain.loading import domain_names as domain_names
 from tpn2f.domain.loading import load_domain as load_domain
+from tpn2f.domain.loading import names_code as names_code
 from tpn2f.domain.offers import ChecksValues as ChecksValues
 from tpn2f.domain.offers import Choices as Choices
 from tpn2f.domain.offers import Chosen as Chosen
 from tpn2f.domain.offers import ComputesDirectly as ComputesDirectly
 from tpn2f.domain.offers import DescribesSteps as DescribesSteps
+from tpn2f.domain.offers import DoubtsAnswers as DoubtsAnswers
 from tpn2f.domain.offers import Generates as Generates
 from tpn2f.domain.offers import HasDoc as HasDoc
 from tpn2f.domain.offers import HasDoubts as HasDoubts
@@ -31,8 +33,11 @@ from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import NamesLicences as NamesLicences
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
+from tpn2f.domain.offers import TellsUnits as TellsUnits
 from tpn2f.domain.offers import TreeTyping as TreeTyping
 from tpn2f.domain.offers import Typing as Typing
+from tpn2f.domain.offers import Unit as Unit
+from tpn2f.domain.offers import doubts_of as doubts_of
 from tpn2f.domain.offers import grades_of as grades_of
 from tpn2f.domain.offers import inputs_of as inputs_of
 from tpn2f.domain.offers import notation_of as notation_of

@@ -6,13 +6,15 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tpn2f.domain.protocol import Domain
 from tpn2f.errors import DataError, DomainError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "tpn2f.domains"
 DEFAULT_DOMAIN = "mathqa"
@@ -49,9 +51,24 @@ def cache_folder() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "tpn2f"
 
 
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """What is installed under a group. The standard library's way to find it is loaded when it is needed."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
+
+
 def domain_names() -> list[str]:
     """The names of the installed domains."""
     return sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+
+
+def names_code(spec: str) -> bool:
+    """Whether a domain or a model variant is named as a file or a module, and not as something that is installed.
+
+    What a stranger's model names like this is not loaded unless the person says so: it may do anything.
+    """
+    return ":" in spec or spec.endswith(".py")
 
 
 def load_domain(spec: str, data: Path | str | None = None) -> Domain:
@@ -60,7 +77,7 @@ def load_domain(spec: str, data: Path | str | None = None) -> Domain:
     A file that has one domain only may be named alone: `path/file.py`. Runs the code of the domain that is named, so
     only name files that you trust.
     """
-    if ":" in spec or spec.endswith(".py"):
+    if names_code(spec):
         make = _load_class(spec)
     else:
         points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

@@ -73,10 +73,40 @@ class ComputesDirectly(Protocol):
 
 
 @runtime_checkable
+class DoubtsAnswers(Protocol):
+    """The language knows what makes an answer doubtful beyond what holds for any language."""
+
+    doubt_words: Mapping[str, str]
+    """What it looks for: the name of the signal, and what people are told."""
+
+    def doubtful(self, problem: Problem, program: Program, value: object) -> Collection[str]:
+        """The names of what it found. Never raises."""
+        ...
+
+
+@runtime_checkable
+class TellsUnits(Protocol):
+    """Answers are numbers of something, and texts may say of what."""
+
+    def unit(self, problem: Problem, text: str, value: object) -> Unit | None:
+        """What the answer is a number of; None where the text does not clearly say it. Never raises."""
+        ...
+
+
+@runtime_checkable
 class ChecksValues(Protocol):
     """Texts say what the values given beside them must be; others raise DataError."""
 
     def check_values(self, problem: Problem, values: Mapping[str, object]) -> None: ...
+
+
+class Unit(NamedTuple):
+    """What an answer is a number of, as it is written: `$` before it, ` km per hour` behind it."""
+
+    before: str = ""
+    behind: str = ""
+    decimals: int | None = None
+    """How many decimals people give it; None for as many as it has."""
 
 
 class Chosen(NamedTuple):
@@ -248,6 +278,8 @@ class NamesLicences(Protocol):
     """Models learn from data of others: the sources with their licences, for the card of a model."""
 
     licences: Mapping[str, str]
+    quotable: tuple[str, ...]
+    """Training splits whose texts a model may carry: those made here. Nobody else's data goes into a model."""
 
 
 @runtime_checkable
@@ -295,6 +327,12 @@ class Roles:
     """What settings and weights are selected by."""
     tests: tuple[str, ...] = ("test",)
     """What the finished model is scored on; nothing is learned, selected or calibrated there."""
+    calibration: str = ""
+    """What confidence is fitted on, if not what selects."""
+
+    @property
+    def calibrate(self) -> str:
+        return self.calibration or self.select
 
 
 @runtime_checkable
@@ -302,6 +340,11 @@ class HasRoles(Protocol):
     """Its splits are for something else than their names say by default, or it depends on the data that is there."""
 
     def roles(self) -> Roles: ...
+
+
+def doubts_of(domain: object) -> Mapping[str, str]:
+    """What a domain looks for in answers, in words; empty where it looks for nothing."""
+    return domain.doubt_words if isinstance(domain, DoubtsAnswers) else {}
 
 
 def notation_of(domain: object) -> Mapping[str, str]:

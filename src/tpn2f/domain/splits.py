@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -62,6 +63,7 @@ class Splits:
         if split not in self._rest:
             self._rest[split], self._examples[split] = iter(read_splits(self.domain, split)), []
         there = self._examples[split]
+        limit = min(limit, sys.maxsize)
         try:
             there.extend(islice(self._rest[split], max(limit - len(there), 0) if limit else None))
         except DataError:

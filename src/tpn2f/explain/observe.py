@@ -6,6 +6,7 @@ tuple by tuple, as in training. Nothing is interpreted here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -84,7 +85,7 @@ class Tuples:
 
 def take(solver: Solver, split: str, limit: int = 0) -> list[Example]:
     """The first examples of a split; 0 for all."""
-    examples = list(islice(solver.domain.examples(split), limit or None))
+    examples = list(islice(solver.domain.examples(split), min(limit, sys.maxsize) or None))
     if not examples:
         raise DataError(f"{solver.domain.name} {split} has no examples")
     return examples

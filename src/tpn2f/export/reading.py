@@ -12,6 +12,7 @@ from tpn2f.export.names import give_names
 from tpn2f.model import Model
 from tpn2f.model.baselines import LSTMEncoder
 from tpn2f.model.encoder import Reader, TPREncoder
+from tpn2f.model.words import WordEmbedding
 
 
 def encoder_graph(model: Model) -> Any:
@@ -69,13 +70,12 @@ def read_words(
     one = graph.weight(np.array(1))
     mirror = graph.node("Where", mask, graph.node("Sub", graph.node("Sub", ends, one), places), places)
     batch = graph.node("Gather", graph.node("Shape", words), graph.weight([0]), axis=0)
-    embedding = graph.weight(encoder.embedding.table())
+    embedded = embed_words(graph, encoder.embedding, words, real)
     directions: list[list[str]] = []
     for way, reader in enumerate(encoder.readers):
         assert isinstance(reader, Reader)
-        ids = words if way == 0 else graph.node("GatherElements", words, mirror, axis=1)
-        embedded = graph.node("Gather", embedding, ids, axis=0)
-        given = graph.node("Transpose", graph.linear(embedded, reader.input, reader.bias), perm=[1, 0, 2])
+        seen = embedded if way == 0 else _reorder(graph, embedded, mirror)
+        given = graph.node("Transpose", graph.linear(seen, reader.input, reader.bias), perm=[1, 0, 2])
         shape = graph.node("Concat", batch, graph.weight([reader.recurrent.shape[1]]), axis=0)
         nothing = graph.node("Expand", graph.weight(np.zeros((1, 1), np.float32)), shape)
         body = scan_body(f"word_{way}", reader)
@@ -84,13 +84,35 @@ def read_words(
         for values in scanned:
             ordered = graph.node("Mul", graph.node("Transpose", values, perm=[1, 0, 2]), real)
             if way:
-                index = graph.node("Unsqueeze", mirror, graph.weight([2]))
-                index = graph.node("Expand", index, graph.node("Shape", ordered))
-                ordered = graph.node("GatherElements", ordered, index, axis=1)
+                ordered = _reorder(graph, ordered, mirror)
             found.append(graph.node("Unsqueeze", ordered, graph.weight([1])))
         directions.append(found)
     fillers, roles = (graph.node("Concat", *parts, axis=1) for parts in zip(*directions))
     return fillers, roles
+
+
+def _reorder(graph: Graph, values: str, places: str) -> str:
+    """The values [batch, words, d] of each row in the order of its places."""
+    index = graph.node("Unsqueeze", places, graph.weight([2]))
+    index = graph.node("Expand", index, graph.node("Shape", values))
+    return graph.node("GatherElements", values, index, axis=1)
+
+
+def embed_words(graph: Graph, embedding: WordEmbedding, words: str, real: str) -> str:
+    """The vectors [batch, words, d_word] of words; those that are repeated in their text are marked."""
+    vectors = graph.node("Gather", graph.weight(embedding.table()), words, axis=0)
+    if embedding.repeats is None:
+        return vectors
+    pairs = (graph.node("Unsqueeze", words, graph.weight([axis])) for axis in (2, 1))
+    same = graph.node("Cast", graph.node("Equal", *pairs), to=1)
+    same = graph.node("Mul", same, graph.node("Transpose", real, perm=[0, 2, 1]))
+    later = graph.node("Trilu", same, graph.weight(np.array(1)), upper=1)
+    before = graph.node("Trilu", same, graph.weight(np.array(-1)), upper=0)
+    # All products are 0 or 1, so a sum that is limited says whether there is any.
+    counts = (graph.node("ReduceSum", part, graph.weight([2]), keepdims=1) for part in (later, before))
+    limit = graph.weight(np.array(1, np.float32))
+    marks = graph.node("Concat", *(graph.node("Min", count, limit) for count in counts), axis=2)
+    return graph.node("Add", vectors, graph.node("MatMul", marks, graph.weight(embedding.repeats)))
 
 
 def summarise(graph: Graph, fillers: str, roles: str, model: Model, ends: str, places: str) -> str:
@@ -121,7 +143,7 @@ def read_plainly(graph: Graph, encoder: LSTMEncoder, words: str, counts: str, re
             rows.append(torch.cat([piece[gate] for piece in pieces for gate in (0, 3, 1, 2)]))
         return graph.weight(torch.stack(rows))
 
-    given = graph.node("Gather", graph.weight(encoder.embedding.table()), words, axis=0)
+    given = embed_words(graph, encoder.embedding, words, real)
     states, last = graph.nodes_of(
         "LSTM",
         2,

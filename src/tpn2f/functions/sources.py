@@ -25,6 +25,8 @@ from tpn2f.program import Program, RelationalTuple, read_tree, reference
 if TYPE_CHECKING:
     from tpn2f.functions.function_domain import FunctionDomain
 
+MOST_INPUT = 1 << 26
+"""The most bytes of a file that is a value beside a text."""
 TRIES = 50
 """A generator may repeat itself: it is asked for at most this many times the number of texts wanted."""
 
@@ -221,13 +223,20 @@ def _read_line(line: str, where: str, folder: Path) -> Record:
 
 
 def _from_file(value: object, folder: Path, where: str) -> object:
-    """`@sales.csv` stands for the text of the file beside the examples."""
+    """`@sales.csv` stands for the text of the file beside the examples; it cannot name what lies elsewhere."""
     if not isinstance(value, str) or not value.startswith("@"):
         return value
+    path = folder / value[1:]
     try:
-        return (folder / value[1:]).read_text(encoding="utf-8")
+        if not path.resolve().is_relative_to(folder.resolve()) or (path.exists() and not path.is_file()):
+            raise DataError(f"{where}: {value[:60]!r} is no file beside the examples")
+        if path.stat().st_size > MOST_INPUT:
+            raise DataError(f"{where}: {path} has more than {MOST_INPUT:,} bytes")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{where}: cannot read {folder / value[1:]}: {error.strerror}") from error
+        raise DataError(f"{where}: cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{where}: cannot read {str(path)[:100]!r}: {error}") from error
 
 
 def _example(domain: FunctionDomain, record: Record) -> Example:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
+import sys
 from pathlib import Path
 
 from tpn2f.errors import DataError, DomainError
@@ -10,8 +13,8 @@ DOMAIN = '''"""NAME: a domain of my own. Texts such as "walk 3 steps, then turn 
 
     tpn2f domain check FILE                                   what is wrong with it, in plain words
     tpn2f train configs/small.toml --domain FILE              a few minutes
-    tpn2f evaluate --model runs/NAME --split test
-    tpn2f solve "go 5 steps and turn right" --model runs/NAME
+    tpn2f evaluate --model runs/NAME --split test --domain FILE
+    tpn2f solve "go 5 steps and turn right" --model runs/NAME --domain FILE
 """
 
 from __future__ import annotations
@@ -102,11 +105,18 @@ def test_a_function_is_still_a_function():
 '''
 
 
+_USED = frozenset({"start", "walk", "turn", "orders", "example", "annotations"})
+"""What the files define or import besides the domain."""
+
+
 def write_starter(name: str, folder: Path, force: bool = False) -> list[Path]:
     """Writes NAME.py and test_NAME.py. Refuses to overwrite, unless forced."""
-    if not name.isidentifier() or name != name.lower():
-        raise DomainError(f"{name!r} cannot be the name of a domain; expected lowercase letters, digits and _")
+    if not name.isidentifier() or name != name.lower() or keyword.iskeyword(name):
+        raise DomainError(
+            f"{name!r} cannot be the name of a domain; expected lowercase letters, digits and _, and no word of Python"
+        )
     paths = {folder / f"{name}.py": DOMAIN, folder / f"test_{name}.py": TESTS}
+    _check_free(name, folder)
     there = [str(path) for path in paths if path.exists()]
     if there and not force:
         raise DataError(f"{' and '.join(there)} exists already: choose another name, or overwrite with --force")
@@ -117,3 +127,14 @@ def write_starter(name: str, folder: Path, force: bool = False) -> list[Path]:
     except OSError as error:
         raise DataError(f"cannot write into {folder}: {error.strerror}") from error
     return list(paths)
+
+
+def _check_free(name: str, folder: Path) -> None:
+    """Raises DomainError for a name that means something already: to Python, to this environment, or in the file."""
+    if name in _USED:
+        raise DomainError(f"{name!r} is a word of the file that is written; choose another name")
+    if name in sys.stdlib_module_names:
+        raise DomainError(f"{name!r} is a module of Python, which the file would hide; choose another name")
+    found = importlib.util.find_spec(name)
+    if found is not None and (found.origin is None or Path(found.origin).resolve().parent != folder.resolve()):
+        raise DomainError(f"{name!r} is an installed package, which the file would hide; choose another name")

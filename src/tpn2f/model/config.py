@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from tpn2f.model.bounds import Amount, Bounds, Count, Positive, Rate, Size, check_settings
+from tpn2f.model.bounds import Amount, Bounds, Count, Layers, Positive, Rate, Size, check_settings
 
 PAD = 0
 """Fills rows up to the length of their batch, in every vocabulary. Never predicted."""
@@ -45,7 +45,7 @@ class ModelConfig:
     """What represents the whole problem: the sum of its bindings, or the last one (an ablation of the appendix)."""
 
     # Reasoning MLP.
-    reasoning_layers: Size = 1
+    reasoning_layers: Layers = 1
     initial_cell: Literal["mapped", "zero"] = "mapped"
     """c_0 of the Tuple-LSTM: the last layer before its tanh, as the published code has it, or zero."""
 
@@ -77,6 +77,9 @@ class ModelConfig:
     d_contextual: Count = 0
     """Width of the vectors that a pre-trained encoder gives the words of a text, which are projected and added; 0 for
     none. `data.reader` names the encoder; the model does not carry it."""
+    repeats: bool = False
+    """A word that comes again later in the text, or that has come before, gets a learned vector more for each: what a
+    question asks about is what its story named."""
     normalised: bool = False
     """Attention and grounding see bindings of length 1. Otherwise a word that selects softly has little effect."""
     sharpness: Annotated[float | None, Bounds("above 0", lambda value: value > 0)] = None

@@ -14,13 +14,26 @@ import torch
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
-from tpn2f.domain import NamesLicences, load_domain
-from tpn2f.errors import CheckpointError
-from tpn2f.solver import PRETRAINED, read_setting
+from tpn2f.domain import NamesLicences, load_domain, names_code
+from tpn2f.errors import CheckpointError, DataError
+from tpn2f.model.bounds import is_plain_name
+from tpn2f.pretrained import PRETRAINED
+from tpn2f.setting import KNOWN, MEMORY, read_setting
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
-KEPT = ("config", "n_positions", "longest", "reader", "data_sha256", "standing", "temperature", "threshold")
+KEPT = (
+    "config",
+    "n_positions",
+    "longest",
+    "reader",
+    "data_sha256",
+    "standing",
+    "temperature",
+    "threshold",
+    "belief",
+    "guess_below",
+)
 """What of a checkpoint's state goes into a bundle."""
 CARD = "card.md"
 
@@ -29,13 +42,14 @@ def halve(checkpoint: Checkpoint) -> Checkpoint:
     """The model of a checkpoint with float16 weights and without what only training needs."""
     weights = {
         name: tensor.to(torch.float16) if tensor.is_floating_point() else tensor
-        for name, tensor in checkpoint.tensors["model"].items()
+        for name, tensor in checkpoint.tensors.get("model", {}).items()
     }
     for name, tensor in weights.items():
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise CheckpointError(f"{name} has weights that float16 cannot hold")
     state = {key: checkpoint.state[key] for key in KEPT if key in checkpoint.state}
-    return Checkpoint({"model": weights}, state, dict(checkpoint.texts))
+    kept = {group: tensors for group, tensors in checkpoint.tensors.items() if group == MEMORY}
+    return Checkpoint({"model": weights, **kept}, state, dict(checkpoint.texts))
 
 
 def write_half(run: Path) -> Path:
@@ -53,6 +67,10 @@ def write_bundle(
     texts: Mapping[str, str] | None = None,
 ) -> Path:
     """Puts the float16 model of a run into the package, with a card made of its reports and with other `texts`."""
+    if not is_plain_name(name):
+        raise DataError(
+            f"{name!r} cannot be the name of a bundled model; expected a plain name: no / \\ : and no dot first"
+        )
     half = read_checkpoint(write_half(run))
     size = sum(tensor.nbytes for tensor in half.tensors["model"].values())
     if size > LARGEST:
@@ -60,14 +78,18 @@ def write_bundle(
             f"{run}: the float16 weights have {size:,} bytes; expected at most {LARGEST:,} for a bundled model"
         )
     place = folder / name
-    added = {CARD: card(name, half, reports), **(texts or {})}
+    try:
+        added = {CARD: card(name, half, reports), **(texts or {})}
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise DataError(f"{run}: no card can be made of its state and the reports: {error!r}") from error
     write_checkpoint(place, Checkpoint(half.tensors, half.state, {**half.texts, **added}))
     return place
 
 
 def _sources(config: Config) -> list[tuple[str, str]]:
     """What somebody else made and this model carries: data with licences, and word vectors."""
-    domain = load_domain(config.data.domain)
+    # A domain that is only a file is not run for a card.
+    domain = None if names_code(config.data.domain) else load_domain(config.data.domain)
     named = domain.licences.items() if isinstance(domain, NamesLicences) else ()
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
@@ -76,6 +98,14 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     if config.data.reader:
         parts.append(f"{config.data.reader} reads before it, and has to be installed")
     return [*rows, ("pre-trained", "; ".join(parts) or "nothing")]
+
+
+def _remembered(checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """What of its training texts a model carries, where it carries any."""
+    known = checkpoint.texts.get(KNOWN, "").count("\n")
+    if MEMORY not in checkpoint.tensors:
+        return []
+    return [("remembers", f"{known:,} training questions as text ({KNOWN}); which runs of words occurred, hashed")]
 
 
 def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]) -> str:
@@ -96,6 +126,7 @@ def card(name: str, checkpoint: Checkpoint, reports: Sequence[Mapping[str, Any]]
         ("seed", str(config.training.seed)),
         ("epoch of these weights", f"{standing.get('epoch', 0)} of {config.training.epochs}"),
         ("training so far", f"{standing.get('seconds', 0.0) / 60:.0f} minutes"),
+        *_remembered(checkpoint),
     ]
     lines = [f"# {name}", "", "| | |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows), ""]
     for report in reports:

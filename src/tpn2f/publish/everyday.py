@@ -22,6 +22,7 @@ COLUMNS = {
     "MathQA challenge, nearest option": ("mathqa-challenge", "all", "solved"),
     "generated, unseen phrasings": ("generated-test", "unseen phrasing", "answer"),
     "generated, unseen kinds": ("generated-test", "unseen kind", "answer"),
+    "generated, unseen stories": ("generated-test", "unseen story", "answer"),
 }
 # System, SVAMP, MAWPS: as their authors publish them. They learn from MAWPS and ASDiv-A, which we do not.
 PUBLISHED = (
@@ -33,41 +34,50 @@ PUBLISHED = (
 )
 
 
-def everyday_reports(folder: Path) -> dict[str, dict[str, Any]]:
-    """The reports of the model by split, as many as are there."""
-    names = {split: f"everyday-{split}.json" for split, _, _ in COLUMNS.values()}
+# How the files of our rows end, in the order of the table.
+ROWS = ("", "-beam5-guided", "-minilm", "-minilm-beam5-guided")
+
+
+def everyday_reports(folder: Path, row: str = "") -> dict[str, dict[str, Any]]:
+    """The reports of a row by split, as many as are there."""
+    names = {split: f"everyday-{split}{row}.json" for split, _, _ in COLUMNS.values()}
     return {split: load_result(folder, name) for split, name in names.items() if (folder / name).is_file()}
 
 
 def everyday_table(folder: Path) -> str:
-    """Our row beside the published ones, which have SVAMP and MAWPS only."""
+    """Our rows beside the published ones, which have SVAMP and MAWPS only."""
     rows = [["everyday problems, answers", *COLUMNS]]
     rows += [[name, f"{svamp:.1f}", f"{mawps:.1f}", *[""] * (len(COLUMNS) - 2)] for name, svamp, mawps in PUBLISHED]
-    reports = everyday_reports(folder)
-    if reports:
-        label = row_label(next(iter(reports.values())))
-        rows.append([label, *(_cell(reports, *where) for where in COLUMNS.values())])
+    for row in ROWS:
+        reports = everyday_reports(folder, row)
+        if reports:
+            label = row_label(next(iter(reports.values())))
+            rows.append([label, *(_cell(reports, *where) for where in COLUMNS.values())])
     return markdown(rows)
 
 
 def splits_table(folder: Path) -> str:
-    """Every test split with every metric and its interval."""
+    """Every test split with every metric and its interval, for every row."""
     rows = []
-    for split, report in everyday_reports(folder).items():
-        for group in report["groups"]:
-            if group["name"] == "all" or group["name"].startswith(NEW):
-                rows.append(_group_row(split if group["name"] == "all" else f"{split}, {group['name']}", group))
+    for row in ROWS:
+        for split, report in everyday_reports(folder, row).items():
+            name = f"{split}, `{report['facts']['system']}`"
+            for group in report["groups"]:
+                if group["name"] == "all" or group["name"].startswith(NEW):
+                    rows.append(_group_row(name if group["name"] == "all" else f"{name}, {group['name']}", group))
     return markdown([_head("test split"), *rows]) if rows else NOTHING
 
 
 def steps_table(folder: Path) -> str:
-    """GSM8K's test by the number of steps of its programs, as far as they are known."""
-    report = everyday_reports(folder).get("gsm8k-test")
+    """GSM8K's test by the number of steps of its programs, as far as they are known, for the last row."""
+    found = [everyday_reports(folder, row).get("gsm8k-test") for row in ROWS]
+    report = next((report for report in reversed(found) if report is not None), None)
     if report is None:
         return NOTHING
     groups = [group for group in report["groups"] if "-step" in group["name"] or group["name"] in ("all", "no program")]
     ordered = sorted(groups, key=lambda group: (group["name"] != "all", group["name"]))
-    return markdown([_head("GSM8K test"), *(_group_row(group["name"], group) for group in ordered)])
+    head = _head(f"GSM8K test, `{report['facts']['system']}`")
+    return markdown([head, *(_group_row(group["name"], group) for group in ordered)])
 
 
 NEW = ("unseen ", "template seen", "template unseen in train and")

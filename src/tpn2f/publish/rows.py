@@ -54,7 +54,7 @@ def percent(estimate: Mapping[str, float]) -> str:
     return f"{100 * estimate['value']:.2f} ({low:.1f}-{high:.1f})"
 
 
-def _reports(folder: Path, prefix: str) -> list[dict[str, Any]]:
+def load_reports(folder: Path, prefix: str) -> list[dict[str, Any]]:
     """The reports of one data set and split, worst strict accuracy first."""
     reports = [load_result(folder, path.name) for path in sorted(folder.glob(f"{prefix}-*.json"))]
     if not reports:
@@ -122,9 +122,11 @@ def row_label(report: Mapping[str, Any]) -> str:
     model = config["model"]
     side = model.get("variant") or SIDES[model["encoder"], model["decoder"]]
     grounded = "grounded " if model.get("grounded") else ""
+    reader = " with MiniLM" if model.get("d_contextual") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
-    return f"our {grounded}{side}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
+    system = "retrieval+model with our" if facts.get("memory") else "our"
+    return f"{system} {grounded}{side}{reader}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
 
 
 def _figure(figure: float | None, interval: bool) -> str:
@@ -151,19 +153,21 @@ def _mathqa_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any
 
 def mathqa_table(folder: Path) -> str:
     """Table 1 of the paper and every row of ours."""
-    return _mathqa_rows(_reports(folder, "mathqa-test"), PAPER["mathqa"], interval=True)
+    return _mathqa_rows(load_reports(folder, "mathqa-test"), PAPER["mathqa"], interval=True)
 
 
 def mathqa_short(folder: Path) -> str:
     """Six rows of Table 1."""
-    return _mathqa_rows(_choose(_reports(folder, "mathqa-test"), SHORT["mathqa"]), PAPER["mathqa"][-1:], interval=False)
+    return _mathqa_rows(
+        _choose(load_reports(folder, "mathqa-test"), SHORT["mathqa"]), PAPER["mathqa"][-1:], interval=False
+    )
 
 
 def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable[[Path], str]:
     """The paper's four systems, each with the same budget of ours; `metrics` are columns by name."""
 
     def table(folder: Path) -> str:
-        reports = _reports(folder, f"{task}-test")
+        reports = load_reports(folder, f"{task}-test")
         rows = [["our systems, equal budgets", *metrics.values(), f"strict, {group}"]]
         for report in _choose(reports, [f"{row} (greedy)" for row in SYSTEMS[task]]):
             cells = [metric_cell(report, "all", metric, interval=False) for metric in metrics]
@@ -177,14 +181,21 @@ def training_table(prefix: str) -> Callable[[Path], str]:
     """What the training of each row of a data set cost, worst row first."""
 
     def table(folder: Path) -> str:
-        rows = [["trained row", "weights", "epochs", "best epoch", "hours (wall, shared)", "strict on dev, greedy"]]
-        for report in _reports(folder, prefix):
+        heads = ["weights", "seed", "epochs", "best epoch", "CPU-hours", "hours on the clock", "strict on dev, greedy"]
+        rows = [["trained row", *heads]]
+        machines: dict[str, None] = {}
+        for report in load_reports(folder, prefix):
             facts = report["facts"].get("training")
-            if facts and report["facts"]["mode"] == "greedy":
+            if facts and report["facts"]["mode"].startswith("greedy"):
                 epochs = f"{facts['epochs']}{'' if facts['finished'] else ' (not finished)'}"
-                cells = [f"{facts['weights']:,}", epochs, str(facts["best_epoch"]), f"{facts['hours']:.2f}"]
-                rows.append([report["facts"]["row"], *cells, f"{100 * facts['best_dev']:.2f}"])
-        return markdown(rows) if len(rows) > 1 else "No row is trained yet."
+                cells = [f"{facts['weights']:,}", str(facts["config"]["training"]["seed"]), epochs]
+                worked = facts.get("cpu_hours")
+                cells += [str(facts["best_epoch"]), "not counted" if worked is None else f"{worked:.2f}"]
+                cells += [f"{facts['hours']:.2f}", f"{100 * facts['best_dev']:.2f}"]
+                rows.append([report["facts"]["row"], *cells])
+                machines |= {facts["machine"]: None} if facts.get("machine") else {}
+        told = f"\n\nMachine: {'; '.join(machines)}." if machines else ""
+        return markdown(rows) + told if len(rows) > 1 else "No row is trained yet."
 
     return table
 
@@ -195,7 +206,7 @@ def scoring_table(prefix: str) -> Callable[[Path], str]:
     def table(folder: Path) -> str:
         heads = ["trained row", "examples per second", "CPU: decoding", "CPU: running and scoring", "longest solved"]
         rows = [heads]
-        for report in _reports(folder, prefix):
+        for report in load_reports(folder, prefix):
             facts = report["facts"]
             if "training" in facts:
                 share = 100 * facts["decoding_cpu_share"]
@@ -220,13 +231,13 @@ def _algolisp_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[A
 
 def algolisp_table(folder: Path) -> str:
     """Table 2 of the paper and every row of ours."""
-    return _algolisp_rows(_reports(folder, "algolisp-test"), PAPER["algolisp"], interval=True)
+    return _algolisp_rows(load_reports(folder, "algolisp-test"), PAPER["algolisp"], interval=True)
 
 
 def algolisp_short(folder: Path) -> str:
     """Six rows of Table 2."""
     return _algolisp_rows(
-        _choose(_reports(folder, "algolisp-test"), SHORT["algolisp"]), PAPER["algolisp"][-1:], interval=False
+        _choose(load_reports(folder, "algolisp-test"), SHORT["algolisp"]), PAPER["algolisp"][-1:], interval=False
     )
 
 
@@ -235,7 +246,7 @@ def groups_table(prefix: str) -> Callable[[Path], str]:
 
     def table(folder: Path) -> str:
         pieces = []
-        for report in _reports(folder, prefix):
+        for report in load_reports(folder, prefix):
             metrics = list(report["groups"][0]["metrics"])
             rows = [[row_label(report), "n", *metrics]]
             for group in report["groups"]:

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpn2f.errors import DataError
+from tpn2f.publish.disclosure import disclosure
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
+from tpn2f.publish.pairs import memory_table, pairs_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
@@ -27,7 +29,7 @@ from tpn2f.publish.rows import (
     training_table,
 )
 
-PAGES = ("README.md", "docs/results.md", "docs/results_appendix.md", "docs/algolisp.md")
+PAGES = ("README.md", "docs/results.md", "docs/results_appendix.md", "docs/algolisp.md", "docs/reproduce.md")
 
 
 def write_tables(root: Path) -> list[Path]:
@@ -109,9 +111,11 @@ def _speed(folder: Path) -> str:
 
 def _confidence(folder: Path) -> str:
     """Every calibrated model: temperature and thresholds from one half of dev, what they are worth on the other."""
-    rows = [["on the half of dev that nothing was fitted on", "value"]]
+    rows = [["by the probability alone, on the half of dev that nothing was fitted on", "value"]]
     for path in sorted(folder.glob("confidence-*.json")):
         facts = load_result(folder, path.name)
+        if "temperature" not in facts:
+            continue
         name = f"{facts['model']} ({facts['mode']})"
         rows.append(
             [
@@ -129,6 +133,20 @@ def _confidence(folder: Path) -> str:
             )
             rows.append([f"{what} ({found['threshold']:.3f})" if found else what, shares or "none"])
     return markdown(rows) if len(rows) > 1 else "No model is calibrated yet."
+
+
+def _trust(folder: Path) -> str:
+    """Models whose confidence comes from signals: what it is worth on every source when that is left out of fitting."""
+    rows = [["source left out", "answers", "right", "calibration error", "not called guesses", "right of these"]]
+    for path in sorted(folder.glob("confidence-*.json")):
+        facts = load_result(folder, path.name)
+        trust = facts.get("trust", {})
+        parts = facts.get("sources") or [*trust.get("left_out", ()), *filter(None, [trust.get("together")])]
+        for part in parts:
+            share = f"{100 * part['right']:.1f} %" if part["coverage"] else ""
+            cells = f"{100 * part['accuracy']:.1f} %", f"{100 * part['error']:.1f} %", f"{100 * part['coverage']:.1f} %"
+            rows.append([f"{facts['model']}: {part['source']}", f"{part['count']:,}", *cells, share])
+    return markdown(rows) if len(rows) > 1 else "No model has a confidence by signals yet."
 
 
 def _examples(folder: Path) -> str:
@@ -178,6 +196,11 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "algolisp": algolisp_table,
     "algolisp-short": algolisp_short,
     "algolisp-systems": systems_table("algolisp", "cleaned", {"acc": "Acc", "acc50": "50p-Acc", "strict": "strict"}),
+    "mathqa-pairs": pairs_table("mathqa", "strict", UNSEEN),
+    "algolisp-pairs": pairs_table("algolisp", "acc", "cleaned"),
+    "mathqa-memory": memory_table,
+    "mathqa-disclosure": disclosure("mathqa"),
+    "algolisp-disclosure": disclosure("algolisp"),
     "mathqa-training": training_table("mathqa-test"),
     "algolisp-training": training_table("algolisp-test"),
     "mathqa-scoring": scoring_table("mathqa-test"),
@@ -190,5 +213,6 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "everyday-steps": steps_table,
     "speed": _speed,
     "confidence": _confidence,
+    "trust": _trust,
     "examples": _examples,
 }

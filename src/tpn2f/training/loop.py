@@ -7,11 +7,10 @@ moments, averages and a few counters. Test splits are never read here.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,14 @@ from tpn2f.metrics import is_same
 from tpn2f.model.evaluating import evaluating
 from tpn2f.model.health import representation_health
 from tpn2f.program import Program
-from tpn2f.solver import Solver, make_model, read_setting, setting
+from tpn2f.setting import make_model, read_setting, setting
+from tpn2f.solver import Solver
+from tpn2f.training.clock import Clock
+from tpn2f.training.events import Event, Standing
 from tpn2f.training.examples import read_mixture, spread, weigh
+from tpn2f.training.faults import check_disk, check_weights_finite, diverged
 from tpn2f.training.hardware import choose_hardware
+from tpn2f.training.metrics_file import append_record, drop_records
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
 from tpn2f.training.tensorboard import check_tensorboard, track
@@ -40,50 +44,6 @@ from tpn2f.training.word_start import named_vectors, start_words
 ALONE = Processes()
 HEALTH_EXAMPLES = 64
 """How many dev examples the health of the representation is measured on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened. Kinds: reading, step, dev, saved, note, finished.
-
-    While a pre-trained encoder is reading the texts, before the first step, `step` counts their words.
-    """
-
-    kind: str
-    step: int = 0
-    steps: int = 0
-    """Of how many."""
-    epoch: int = 0
-    loss: float = math.nan
-    """Mean negative log-likelihood of a program over the epoch so far, in nats."""
-    rate: float = 0.0
-    examples_per_second: float = 0.0
-    seconds_left: float = math.nan
-    dev: float = math.nan
-    """Strict operation accuracy on dev."""
-    best: float = math.nan
-    text: str = ""
-    record: Mapping[str, float] = field(default_factory=dict)
-    """What metrics.jsonl has of a dev scoring, and the speed; empty for other kinds."""
-
-
-@dataclass
-class Standing:
-    """Where a training stands: all that is not a tensor."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    """Batches done of this epoch."""
-    loss: float = 0.0
-    """Sum over this epoch's examples."""
-    examples: int = 0
-    """Examples done of this epoch."""
-    best: float = -1.0
-    best_epoch: int = 0
-    since_best: int = 0
-    seconds: float = 0.0
-    finished: bool = False
 
 
 class Trainer:
@@ -95,6 +55,7 @@ class Trainer:
         """`splits` may hold splits that are already read."""
         self.config, self.domain, self.folder, self.processes = config, domain, run, processes
         self.stop = False
+        self._unwritten: CheckpointError | None = None
         self.hardware = choose_hardware(config.training.device, config.training.precision)
         self.device = self.hardware.device
         if config.training.tensorboard:
@@ -143,15 +104,19 @@ class Trainer:
                 raise CheckpointError(f"{where} was trained with another config ({told})")
             if checkpoint.state.get("data_sha256") != self.data_digest or codec != self.codec:
                 raise CheckpointError(f"{where} was trained on other data than {self.config.data.train} holds now")
-        load_weights(self.model, checkpoint.tensors["model"], where)
-        load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
-        average = checkpoint.tensors.get("average")
-        if average:
-            self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
-        self.standing = Standing(**checkpoint.state["standing"])
+        load_weights(self.model, checkpoint.tensors.get("model", {}), where)
+        try:
+            load_optimizer(self.optimizer, checkpoint.tensors["optimizer"], where)
+            average = checkpoint.tensors.get("average")
+            if average:
+                self.average = [average[name].to(self.device, copy=True) for name, _ in self.model.named_parameters()]
+            self.standing = Standing(**{"cpu_seconds": None, **checkpoint.state["standing"]})
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"{where}: the training cannot be continued: {error}") from error
         if changed:  # forced: with other settings a finished training may have more to do
             self.standing.finished = self.standing.epoch >= self.config.training.epochs
-        self._trim_metrics()
+        if self.processes.leads:
+            drop_records(self.folder, self.standing.epoch)
         return note or f"continuing after step {self.standing.step:,} (epoch {self.standing.epoch + 1})"
 
     def run(self) -> Iterator[Event]:
@@ -164,13 +129,15 @@ class Trainer:
     def _run(self) -> Iterator[Event]:
         standing, training = self.standing, self.config.training
         if self.processes.leads:
+            check_disk(self.model, self.config, self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / "config.toml").write_text(write_config(self.config), encoding="utf-8")
+        # What a pre-trained reader works before the first step is a cost, too.
+        clock = Clock(standing, self.processes.size)
         yield from self._read_texts()
         if self.reader is not None and self._stops_alone():
             return
-        started, already = time.perf_counter(), standing.seconds
-        saved = started
+        saved = started = time.perf_counter()
         steps_before = standing.step
         since, done = started, 0  # examples since the last scoring: the speed of a record
         self.model.train()
@@ -179,8 +146,7 @@ class Trainer:
             for places in order[standing.batch :]:
                 with self.hardware.rounded():
                     self._step([self.examples[place] for place in places])
-                now = time.perf_counter()
-                standing.seconds = already + now - started
+                now = clock.tell(standing)
                 pace = (now - started) / (standing.step - steps_before)
                 done += len(places)
                 yield self._event("step", examples_per_second=len(places) / pace, pace=pace)
@@ -195,10 +161,12 @@ class Trainer:
             last = standing.epoch == training.epochs
             if last or standing.epoch % training.evaluate_every == 0:
                 yield self._evaluate(epoch_loss, done / (time.perf_counter() - since))
+                if self._unwritten is not None:  # a full disk: the score was worth more than an end at once
+                    raise self._unwritten
                 since, done = time.perf_counter(), 0
             patient = not training.patience or standing.since_best < training.patience
             standing.finished = last or not patient
-            standing.seconds = already + time.perf_counter() - started
+            clock.tell(standing)
             saved = time.perf_counter()
             yield self._save()
         yield self._event("finished", text=f"best dev {100 * standing.best:.2f} % after epoch {standing.best_epoch}")
@@ -238,6 +206,8 @@ class Trainer:
         stop = torch.tensor([float(self.stop)], device=self.device)
         self.processes.sum(cost, stop, *(_gradient(parameter) for parameter in self.model.parameters()))
         self.stop = bool(stop > 0)
+        if not math.isfinite(cost.item()):
+            raise diverged(self.config, standing.step + 1)
         if training.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
         self.optimizer.step()
@@ -279,7 +249,10 @@ class Trainer:
             standing.best, standing.best_epoch, standing.since_best = dev, standing.epoch, 0
             if self.processes.leads:
                 best = self._checkpoint({"model": self.model.state_dict()})
-                write_checkpoint(self.folder / "checkpoints" / "best", best)
+                try:
+                    write_checkpoint(self.folder / "checkpoints" / "best", best)
+                except CheckpointError as error:
+                    self._unwritten = error
         health = self._health()
         self._put(weights)
         rate = self.rate(max(standing.step - 1, 0))
@@ -292,9 +265,13 @@ class Trainer:
         }
         record |= {name: round(value, 4) for name, value in health.items()}
         record["seconds"] = round(standing.seconds, 1)
+        if standing.cpu_seconds is not None:
+            record["cpu_seconds"] = round(standing.cpu_seconds, 1)
         if self.processes.leads:
-            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            try:
+                append_record(self.folder, record)
+            except CheckpointError as error:
+                self._unwritten = error
         if speed:  # a run that resumes just before a scoring has no speed yet
             record["examples_per_second"] = round(speed, 1)
         return self._event("dev", dev=dev, loss=epoch_loss, record=record)
@@ -320,6 +297,7 @@ class Trainer:
                 parameter.copy_(tensor)
 
     def _save(self) -> Event:
+        check_weights_finite(self.model, self.config, self.standing.step)
         tensors: dict[str, dict[str, Tensor]] = {
             "model": self.model.state_dict(),
             "optimizer": optimizer_tensors(self.optimizer),
@@ -363,24 +341,9 @@ class Trainer:
             record or {},
         )
 
-    def _trim_metrics(self) -> None:
-        """Drops lines that a killed run wrote after the checkpoint that is gone back to."""
-        path = self.folder / "metrics.jsonl"
-        if self.processes.leads and path.exists():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if _epoch_of(line) <= self.standing.epoch]
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-
 
 def _gradient(parameter: Tensor) -> Tensor:
     """The gradient to be summed; zeros where this share has none."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad
-
-
-def _epoch_of(line: str) -> float:
-    try:
-        return json.loads(line)["epoch"]
-    except (ValueError, KeyError, TypeError):
-        return math.inf

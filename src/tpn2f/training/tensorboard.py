@@ -21,7 +21,7 @@ PANELS = {
     "dev_strict": "dev/strict",
 }
 """Where a number of the record is shown; the health of the representation has a panel of its own."""
-LEFT_OUT = ("step", "seconds")
+LEFT_OUT = ("step", "seconds", "cpu_seconds")
 """The step is where a number is shown, and TensorBoard has a clock."""
 
 

@@ -17,12 +17,16 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
+from tpn2f.checkpoint import save_tensors
 from tpn2f.errors import ConfigError, DataError
 
 LONGEST_WORD = 100
+LONGEST_LINE = 200_000
+MOST_JSON = 1 << 30
+"""The most bytes of vectors in JSON, which are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def read_vectors(path: Path) -> VectorFile:
             f"training.word_vectors: there is no file {path}; expected random, company, or a file made by "
             "`tpn2f data vectors`"
         ) from error
-    except (SafetensorError, KeyError, UnicodeDecodeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OSError) as error:
         raise ConfigError(f"{path} is not a file of word vectors; make one with `tpn2f data vectors`") from error
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise ConfigError(f"{path} has {len(words)} words but vectors of the shape {tuple(vectors.shape)}")
@@ -86,7 +90,11 @@ def convert_vectors(source: Path, target: Path, most: int) -> tuple[int, int]:
         raise DataError(f"{source} has no word vectors")
     letters = np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
     tensors = {"words": torch.from_numpy(letters.copy()), "vectors": torch.from_numpy(np.stack(rows))}
-    save_file(tensors, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save_tensors(tensors, target)
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"cannot write {target}: {error}") from error
     return len(words), len(rows[0])
 
 
@@ -104,8 +112,12 @@ def _entries(source: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 def _text_entries(source: Path) -> Iterator[tuple[str, np.ndarray]]:
     opened = gzip.open if source.suffix == ".gz" else open
-    with opened(source, "rt", encoding="utf-8", errors="replace") as lines:
+    with opened(source, "rt", encoding="utf-8", errors="replace") as file:
+        # A line without an end, which a small packed file can hold, is refused before it is whole.
+        lines = iter(lambda: file.readline(LONGEST_LINE + 1), "")
         for number, line in enumerate(lines, 1):
+            if len(line) > LONGEST_LINE:
+                raise DataError(f"{source}, line {number}: more than {LONGEST_LINE:,} characters")
             word, *numbers = line.rstrip().split(" ")
             if number == 1 and len(numbers) == 1:
                 continue  # word2vec's first line: how many words, how wide
@@ -122,17 +134,21 @@ def _json_entries(source: Path) -> Iterable[tuple[str, np.ndarray]]:
         record = json.loads(_json_bytes(source))
         words, vectors, width = record["words"], record["vectors"], int(record["dimensions"])
         return ((word, np.array(vectors[word][:width], dtype=np.float32)) for word in words)
-    except (ValueError, KeyError, TypeError, tarfile.TarError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, EOFError, OSError, tarfile.TarError) as error:
         raise DataError(f"{source} is not the JSON of wink-embeddings: expected words, vectors, dimensions") from error
 
 
 def _json_bytes(source: Path) -> bytes:
     if source.suffix == ".json":
+        if source.stat().st_size > MOST_JSON:
+            raise DataError(f"{source} has more than {MOST_JSON:,} bytes")
         return source.read_bytes()
     with tarfile.open(source) as archive:
         for member in archive:
             if member.isfile() and member.name.endswith("-100d.json"):
                 file = archive.extractfile(member)
                 assert file is not None
+                if member.size > MOST_JSON:
+                    raise DataError(f"{source}: {member.name} has more than {MOST_JSON:,} bytes")
                 return file.read()
     raise DataError(f"{source} has no word vectors in JSON")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tpn2f.checkpoint import locked
 from tpn2f.config import Config, change_config, config_difference, make_config, what_is_learned, write_config
 from tpn2f.domain import Domain, Splits
-from tpn2f.errors import CheckpointError, ConfigError, DataError, N2FError
+from tpn2f.errors import CheckpointError, ConfigError, DataError, DivergedError, N2FError
 from tpn2f.evaluation import digest
 from tpn2f.training import Event, Trainer
 from tpn2f.training.examples import mixture_parts
@@ -86,7 +86,10 @@ class Tuner:
         self.splits = Splits(domain)
         self.stop = False
         self._check()
-        run.mkdir(parents=True, exist_ok=True)
+        try:
+            run.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"cannot write into {run}: {error.strerror}") from error
         url = storage or f"sqlite:///{(run / 'study.db').resolve()}"
         name, shown = study or config.name, storage_name(url)
         self.where = f"the study {name} in {shown}"
@@ -242,6 +245,8 @@ class Tuner:
                 ending = "finished"
         except CheckpointError:
             raise  # what was saved before is good: the trial continues next time
+        except DivergedError as error:
+            ending, text = "failed", str(error)
         except N2FError:
             trial.set_user_attr("void", True)
             self.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
@@ -308,5 +313,8 @@ def _short(value: Any) -> str:
 def _replace(path: Path, text: str) -> None:
     """Writes a file completely or not at all."""
     draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:8]}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}; the study has all scores") from error

@@ -14,8 +14,18 @@ from tpn2f.program import Program, write_tree
 from tpn2f.search import Candidate as Found
 from tpn2f.solution import Question, Solution
 from tpn2f.solver import Solver, without_model
-from tpn2f.web.messages import Choice, Explained, InputField, RankedProgram, Solved, Tuple, Word, WorkedStep
-from tpn2f.wording import clean, format_sum, format_value
+from tpn2f.web.messages import (
+    Choice,
+    Explained,
+    InputField,
+    KnownQuestion,
+    RankedProgram,
+    Solved,
+    Tuple,
+    Word,
+    WorkedStep,
+)
+from tpn2f.wording import clean, format_value
 
 MAX_ANSWER = 2_000
 """The longest answer that is written out, in characters."""
@@ -38,7 +48,7 @@ class Asked:
 
 def read_asked(solver: Solver, text: str, values: Mapping[str, object], width: int, max_words: int) -> Asked:
     """Raises DataError for a question that cannot be read."""
-    asked = Asked(clean(text), solver.read(Question(text, values)), width)
+    asked = Asked(clean(text), solver.read(Question(text, values)), width or solver.usual_width)
     if len(asked.problem.words) > max_words:
         raise DataError(f"the question has {len(asked.problem.words):,} words; at most {max_words:,} are read")
     for name in asked.reading.values:
@@ -59,7 +69,9 @@ def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> lis
 
 
 def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
-    solutions = [solver.work(asked.reading.valued, [candidate]) for candidate in found]
+    best = solver.best_of(asked.reading.valued, found)
+    ranked = [best, *(candidate for candidate in found if candidate is not best)]
+    solutions = [solver.work(asked.reading.valued, [candidate], asked.text) for candidate in ranked]
     if asked.reading.program is not None:
         solutions = [without_model(solution) for solution in solutions]
     candidates = [_candidate(solution) for solution in solutions]
@@ -74,10 +86,18 @@ def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> 
         notes=list(solutions[0].notes),
         calibrated=solutions[0].calibrated,
         guess=solutions[0].guess,
+        doubts=list(solutions[0].doubts),
+        nearest=_known(solutions[0]),
         alternatives=candidates[1:],
         milliseconds=0.0,
         **dict(candidates[0]),
     )
+
+
+def _known(solution: Solution) -> KnownQuestion | None:
+    if solution.nearest is None:
+        return None
+    return KnownQuestion(text=solution.nearest.text, similarity=round(solution.nearest.similarity, 4))
 
 
 def explain(solver: Solver, name: str, asked: Asked, program: str | None = None) -> Explained:
@@ -146,9 +166,10 @@ def _candidate(solution: Solution) -> RankedProgram:
         WorkedStep(
             values=[_shorten(format_value(value)) for value in step.values],
             result=_shorten(format_value(step.result)),
-            text=format_sum(step, solution.notation),
+            text=text,
+            words=words,
         )
-        for step in solution.steps
+        for step, (text, words) in zip(solution.steps, solution.worded_steps)
     ]
     return RankedProgram(
         program=None if solution.program is None else str(solution.program),
@@ -156,6 +177,7 @@ def _candidate(solution: Solution) -> RankedProgram:
         tree=_tree(solution.program),
         steps=steps,
         answer=None if solution.error else _shorten(format_value(solution.value)),
+        reply=None if solution.error else _shorten(solution.reply),
         value=None if solution.error else plain(solution.value),
         error=solution.error,
         confidence=solution.confidence,

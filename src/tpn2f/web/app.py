@@ -73,6 +73,7 @@ class Hosted:
 
     def __init__(self, name: str, solver: Solver, worker: ThreadPoolExecutor, limits: ServerLimits) -> None:
         self.name, self.solver = name, solver
+        self.reader = ThreadPoolExecutor(1, "tpn2f-read")
         self.batcher: Batcher[Asked, Solved] = Batcher(
             partial(solve_together, solver, name), worker, limits.batch, limits.gather
         )
@@ -137,9 +138,12 @@ def make_app(
 def _add_questions(
     app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoolExecutor, limits: ServerLimits
 ) -> None:
-    def read(model: Hosted, ask: Ask) -> Asked:
+    async def read(model: Hosted, ask: Ask) -> Asked:
+        loop = asyncio.get_running_loop()
+        work = partial(read_asked, model.solver, ask.question, ask.values, ask.beam, limits.words)
         try:
-            return read_asked(model.solver, ask.question, ask.values, ask.beam, limits.words)
+            # Not in the event loop: a domain of somebody's own may take its time.
+            return await _within(limits.seconds, loop.run_in_executor(model.reader, work))
         except N2FError as error:
             raise HTTPException(422, str(error)) from error
 
@@ -148,7 +152,11 @@ def _add_questions(
         """The program for a question, worked step by step, with the answer, the confidence and alternatives."""
         started = time.perf_counter()
         model = _find(hosted, ask.model)
-        solved = await _within(limits.seconds, model.batcher.ask(read(model, ask)))
+        asked = await read(model, ask)
+        try:
+            solved = await _within(limits.seconds, model.batcher.ask(asked))
+        except N2FError as error:
+            raise HTTPException(422, str(error)) from error
         return solved.model_copy(update={"milliseconds": _since(started)})
 
     @app.post("/api/explain", responses=REFUSALS)
@@ -156,7 +164,7 @@ def _add_questions(
         """The fillers and roles of a question's words, and where each tuple of the program looks."""
         started = time.perf_counter()
         model = _find(hosted, look.model)
-        asked = read(model, look)
+        asked = await read(model, look)
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(worker, explain, model.solver, model.name, asked, look.program)

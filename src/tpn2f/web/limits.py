@@ -114,11 +114,30 @@ class Guard:
             await refuse(send, 413, f"the body is too long; at most {self.limits.body:,} bytes are read", close=True)
             return
         unread = [{"type": "http.request", "body": body, "more_body": False}]
+        leaving = asyncio.ensure_future(_leaving(receive))
 
         async def replay() -> MutableMapping[str, Any]:
-            return unread.pop() if unread else await receive()
+            return unread.pop() if unread else await asyncio.shield(leaving)
 
-        await self.app(scope, replay, send)
+        sent = False
+
+        async def watched(message: MutableMapping[str, Any]) -> None:
+            nonlocal sent
+            sent = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        answering = asyncio.ensure_future(self.app(scope, replay, watched))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            # Nobody waits any more: what was not begun is not computed, and the place is free for others.
+            if leaving.done() and not sent:
+                answering.cancel()
+            await asyncio.wait({answering})
+            if not answering.cancelled():
+                answering.result()
+        finally:
+            answering.cancel()
+            leaving.cancel()
 
     async def _body(self, receive: Receive) -> bytes | None:
         """The body, or its beginning if it is too long; None if the client left."""
@@ -132,6 +151,13 @@ class Guard:
             size += len(parts[-1])
             if size > self.limits.body or not message.get("more_body", False):
                 return b"".join(parts)
+
+
+async def _leaving(receive: Receive) -> MutableMapping[str, Any]:
+    """The message that the client is gone, or that its response is complete."""
+    while (message := await receive())["type"] != "http.disconnect":
+        pass
+    return message
 
 
 _SECURITY = [(name.encode(), value.encode()) for name, value in SECURITY.items()]

@@ -29,7 +29,7 @@ class Ask(Message):
         default=None, max_length=100, description="A name from /api/models; without it, the first model."
     )
     beam: int = Field(
-        default=1, ge=1, le=MAX_BEAM, description="How many hypotheses the beam search keeps; 1 is greedy."
+        default=0, ge=0, le=MAX_BEAM, description="How many hypotheses the search keeps; 1 is greedy, 0 as usual."
     )
     values: dict[str, Any] = Field(
         default_factory=dict,
@@ -104,6 +104,7 @@ class WorkedStep(BaseModel):
     values: list[str]
     result: str
     text: str = Field(description="Both in the language's own signs: 60 / 100 = 0.6.")
+    words: str = Field(description="What the step does, in words; empty where the language has none for it.")
 
 
 class RankedProgram(BaseModel):
@@ -114,9 +115,17 @@ class RankedProgram(BaseModel):
     tree: str | None = Field(description="The program as one expression; none if that would be too large.")
     steps: list[WorkedStep] = Field(description="One per tuple, where the language runs step by step.")
     answer: str | None = Field(description="What the program gives, as a person writes it.")
+    reply: str | None = Field(description="The same rounded, with its unit where the question says it: $12.50.")
     value: Any = Field(description="What the program gives, as JSON; none if JSON cannot hold it exactly.")
     error: str = Field(description="Why there is no answer; empty when there is one.")
-    confidence: float = Field(description="The model's probability of the program.")
+    confidence: float = Field(description="How probable it is that the answer is right.")
+
+
+class KnownQuestion(BaseModel):
+    """The training question that is most like the one that was asked."""
+
+    text: str
+    similarity: float = Field(description="From 0 to 1, the same words.")
 
 
 class Solved(RankedProgram):
@@ -131,6 +140,8 @@ class Solved(RankedProgram):
     notes: list[str] = Field(description="What else to know before trusting the answer.")
     calibrated: bool = Field(description="Whether confidence agrees with how often the model is right on dev.")
     guess: bool = Field(description="Whether the model is known to be wrong too often at this confidence.")
+    doubts: list[str] = Field(description="What speaks against the answer, in plain words.")
+    nearest: KnownQuestion | None = Field(description="The nearest question that the model learned from.")
     alternatives: list[RankedProgram]
     milliseconds: float
 

@@ -20,7 +20,10 @@ EXAMPLES = 800
 def find_map(solver: Solver, name: str) -> RelationMapMessage:
     """The map that came with the model, or else one that is drawn. Raises DataError where there is nothing to draw."""
     if MAP in solver.texts:
-        return RelationMapMessage.model_validate_json(solver.texts[MAP]).model_copy(update={"model": name})
+        try:
+            return RelationMapMessage.model_validate_json(solver.texts[MAP]).model_copy(update={"model": name})
+        except ValueError as error:
+            raise DataError(f"its {MAP} is damaged: {' '.join(str(error).split())[:200]}") from error
     return draw_map(solver, name)
 
 

@@ -55,11 +55,17 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._since = self.loop.time()
+        self._full_since: float | None = None
         self._timer = self.loop.call_later(self.patience, self._check)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._timer.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        # The client takes nothing, and what waits for it fills the buffers.
+        self._full_since = self._full_since or self.loop.time()
+        super().pause_writing()
 
     def on_response_complete(self) -> None:
         self._since = self.loop.time()
@@ -67,8 +73,12 @@ class BoundedProtocol(H11Protocol):
 
     def _check(self) -> None:
         """The client's turn lasts from the end of the last response to the end of the next request."""
+        if self._full_since is not None and not self.transport.get_write_buffer_size():
+            self._full_since = None  # it has taken everything
         at_work = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
         left = self.patience if at_work else self._since + self.patience - self.loop.time()
+        if self._full_since is not None:
+            left = min(left, self._full_since + self.patience - self.loop.time())
         if left <= 0:
             self.transport.abort()
         else:

@@ -8,8 +8,8 @@ split `generated` has records that `generation/generator.py` made from dev-train
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import io
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpn2f.domain import ANY, Example, Problem, Roles, Signature, cache_folder, data_folder
+from tpn2f.domain.packed import open_packed
 from tpn2f.domains.algolisp.reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp.decoding.masks import LispTyping
 from tpn2f.domains.lisp.decoding.trees import LispTreeTyping
@@ -279,7 +280,7 @@ def _lines(path: Path) -> Iterator[str]:
     """The lines of a file that may be gzipped."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        with io.TextIOWrapper(open_packed(path), encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):  # noqa: B007 (the error names the last good line)
                 yield line
     except (OSError, EOFError, UnicodeDecodeError) as error:

@@ -14,15 +14,17 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from tpn2f.domain import Chosen, Example, Problem, Roles, Signature, Step, data_folder
+from tpn2f.domain import Chosen, Example, Problem, Roles, Signature, Step, Unit, data_folder
 from tpn2f.domains.everyday import language
 from tpn2f.domains.everyday.arithmetic import parse
+from tpn2f.domains.everyday.judgement import DOUBT_WORDS, check_asked, doubtful
 from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sense import makes_sense
 from tpn2f.domains.everyday.sources import TRAINING, source
+from tpn2f.domains.everyday.units import unit_of
 from tpn2f.domains.mathqa.domain import MathQA
 from tpn2f.domains.mathqa.options import Options
 from tpn2f.domains.mathqa.words import NOTATION, describe
@@ -61,6 +63,7 @@ class Everyday:
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
+    doubt_words: Mapping[str, str] = DOUBT_WORDS
     option_margin = MathQA.option_margin
     licences: Mapping[str, str] = {
         "GSM8K train and its sub-questions (OpenAI)": "MIT",
@@ -69,6 +72,7 @@ class Everyday:
         "generated problems (this project)": "Apache-2.0",
     }
     """What training splits hold, with licences."""
+    quotable = ("generated",)
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
@@ -89,7 +93,7 @@ class Everyday:
 
     def roles(self) -> Roles:
         """What the splits are for. Whoever trains may join other parts: `gsm8k+aggregate+generated`."""
-        return Roles("train", "dev", (*TEST, "generated-test"))
+        return Roles("train", "dev", (*TEST, "generated-test"), "dev+generated-dev")
 
     def _clear(self, split: str) -> Iterator[Example]:
         skipped: list[str] = []
@@ -166,12 +170,11 @@ class Everyday:
         return dict.fromkeys(problem.bindings, "number")
 
     def read(self, text: str) -> Problem:
-        """A person's question. Raises DataError for one without numbers: every answer is computed from them."""
+        """A person's question. Raises NotAQuestion for a text without numbers or without anything that is asked."""
         problem = read(text).problem
         if not problem.words:
             raise DataError("the question is empty")
-        if not problem.bindings:
-            raise DataError("there is no number in this text, so there is nothing to compute an answer from")
+        check_asked(problem)
         return problem
 
     def compute(self, text: str) -> tuple[Program, Problem] | None:
@@ -191,6 +194,12 @@ class Everyday:
 
     def describe(self, step: RelationalTuple) -> str:
         return f"round {describe(step).split(' of ', 1)[1]} up" if step.relation == "ceil" else describe(step)
+
+    def doubtful(self, problem: Problem, program: Program, value: object) -> frozenset[str]:
+        return doubtful(problem, program, value)
+
+    def unit(self, problem: Problem, text: str, value: object) -> Unit | None:
+        return unit_of(text, value)
 
     def choose(self, value: object, options: str | Sequence[str]) -> Chosen | None:
         """The option nearest to a value, as MathQA has it. Raises DataError."""

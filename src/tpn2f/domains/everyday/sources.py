@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tpn2f.domain.packed import open_packed
 from tpn2f.domains.everyday import gsm8k
 from tpn2f.domains.everyday.conversion import Conversion, SolutionLine, convert
 from tpn2f.domains.everyday.expressions import parse, value
@@ -161,7 +161,8 @@ def _equation(reading: NumberedText, equation: str, answer: Fraction, told: list
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with open_packed(path) as file:
+            data = file.read()
         if path.suffix == ".json":
             return json.loads(data)
         return [json.loads(line) for line in data.splitlines() if line.strip()]

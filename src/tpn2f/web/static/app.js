@@ -3,6 +3,8 @@ import { drawMap, hue, indent, make, percent } from './draw.js';
 
 const find = (id) => document.getElementById(id);
 
+// Below this similarity the nearest known question tells nothing.
+const TOLD = 0.15;
 const NARROW = matchMedia('(max-width: 52rem)');
 
 const view = {
@@ -191,9 +193,12 @@ function showSolved() {
   const needed = solved.inputs.filter((input) => input.needed);
   const kept = Object.fromEntries([...find('values').querySelectorAll('input')].map((field) => [field.dataset.name, field.value]));
   showValues(needed.map((input) => ({ ...input, value: kept[input.name] ?? input.value })));
-  const notes = [...solved.notes, ...(solved.unknown.length ? [`words that training did not have: ${solved.unknown.join(', ')}`] : [])];
+  const notes = [...solved.notes, ...solved.doubts];
   find('notes').replaceChildren(...notes.map((note) => make('li', { text: note })));
   find('notes').hidden = !notes.length;
+  const known = solved.nearest && solved.nearest.similarity >= TOLD ? solved.nearest : null;
+  find('nearest').hidden = !known;
+  find('nearest').textContent = known ? `The nearest question that it learned from (${percent(known.similarity)} alike): ${known.text}` : '';
   find('timing').textContent = `solved in ${Math.round(solved.milliseconds)} ms`;
   showWords();
   showChosen();
@@ -204,16 +209,16 @@ function showChosen() {
   const one = chosen();
   const missing = view.solved.inputs.filter((input) => input.needed && input.value === null);
   const answer = find('answer');
-  answer.textContent = one.answer ?? '';
-  answer.hidden = one.answer === null;
-  answer.classList.toggle('long', (one.answer ?? '').length > 14);
+  answer.textContent = one.reply ?? '';
+  answer.hidden = one.reply === null;
+  answer.classList.toggle('long', (one.reply ?? '').length > 14);
   const failure = find('failure');
   failure.hidden = !one.error;
   const names = missing.map((input) => input.name).join(' and ');
   failure.textContent = missing.length ? `Give ${names} a value above to run the program.` : one.error;
   find('meter').value = one.confidence;
   find('confidence').textContent = `${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
-  say(one.error ? `No answer: ${failure.textContent}` : `The answer is ${one.answer}, confidence ${percent(one.confidence)}.`);
+  say(one.error ? `No answer: ${failure.textContent}` : `The answer is ${one.reply}, ${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}.`);
   showSteps();
   find('lisp-part').hidden = view.model.worked || !one.tree;
   find('lisp').textContent = one.tree ? indent(one.tree) : '';
@@ -265,11 +270,12 @@ function showSteps() {
       formula.append(part);
     });
     formula.append(')');
-    const number = make('span', { class: 'number', text: `#${place}`, 'data-name': `#${place}` });
+    const number = make('span', { class: 'number', text: step ? String(place + 1) : `#${place}`, 'data-name': `#${place}` });
     const button = make('button', {
       type: 'button', class: `step${place === one.tuples.length - 1 ? ' last' : ''}`, 'aria-pressed': 'false', 'data-place': String(place),
-    }, number, formula);
-    if (step) button.append(work(step));
+    }, number);
+    if (step) button.append(work(step), make('span', { class: 'words-of', text: step.words }));
+    button.append(formula);
     button.append(make('span', { class: 'attends' }));
     button.addEventListener('mouseenter', () => attend(place));
     button.addEventListener('mouseleave', () => attend(view.held));
@@ -285,6 +291,10 @@ function showSteps() {
     return make('li', {}, button);
   });
   find('steps').replaceChildren(...items);
+  // Who reads the steps does not need the tuples: they are one click away.
+  find('program-part').hidden = !one.steps.length;
+  find('steps').classList.toggle('told', one.steps.length > 0 && !find('program-part').open);
+  find('program').textContent = one.tuples.map((tuple, place) => `#${place}  ${tuple.relation}(${tuple.arguments.join(', ')})`).join('\n');
   find('program-title').textContent = view.model.worked ? 'Step by step' : 'The program, tuple by tuple';
 }
 
@@ -301,7 +311,7 @@ function showAlternatives() {
   find('others').hidden = all.length < 2;
   const items = all.map((candidate, place) => {
     const line = make('span', { class: 'line' },
-      make('b', { text: candidate.answer ?? 'no answer' }), make('span', { text: percent(candidate.confidence) }));
+      make('b', { text: candidate.reply ?? 'no answer' }), make('span', { text: percent(candidate.confidence) }));
     const button = make('button', { type: 'button', class: 'choice', 'aria-pressed': String(place === view.pick) },
       line, make('code', { text: (view.model.worked ? candidate.program : candidate.tree ?? candidate.program) ?? 'no program' }));
     button.addEventListener('click', async () => {
@@ -365,7 +375,7 @@ function attend(place) {
     if (element.dataset.name) element.classList.toggle('linked', names.has(element.dataset.name));
   }
   for (const part of document.querySelectorAll('.step .number')) part.classList.toggle('linked', names.has(part.dataset.name));
-  find('caption').textContent = `Step #${place} attends to the marked words; the numbers it uses are framed.`;
+  find('caption').textContent = `Step ${place + 1} attends to the marked words; the numbers it uses are framed.`;
 }
 
 function showAttention() {
@@ -469,6 +479,9 @@ async function start() {
   for (const button of document.getElementsByName('colour')) {
     button.addEventListener('change', () => { setColour(button.value); paint(); remember(); });
   }
+  find('program-part').addEventListener('toggle', () => {
+    find('steps').classList.toggle('told', chosen().steps.length > 0 && !find('program-part').open);
+  });
   find('link').addEventListener('click', async () => {
     remember();
     try {

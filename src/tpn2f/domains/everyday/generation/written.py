@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -181,30 +180,3 @@ def bundled_stories() -> tuple[ProblemKind, ...]:
     for path in sorted(FOLDER.glob("*.txt")):
         kinds += read_written(path.read_text(encoding="utf-8"), path.stem)
     return tuple(kinds)
-
-
-def _check(path: Path) -> int:
-    """Prints what is wrong with a file of stories; the number of faults."""
-    from tpn2f.domains.everyday.generation.contract import faults
-
-    text = path.read_text(encoding="utf-8")
-    blocks = [block for block in re.split(r"\n\s*\n", text) if block.strip()]
-    count, questions, line = 0, 0, 1
-    for block in blocks:
-        line = text[: text.index(block)].count("\n") + 1
-        try:
-            kinds = read_written("\n" * (line - 1) + block, path.stem)
-        except DataError as error:
-            found = [str(error)]
-        else:
-            questions += len(kinds)
-            found = [fault for kind in kinds for fault in faults(kind, 3)]
-        for fault in found:
-            print(f"line {line}: {fault}")
-        count += len(found)
-    print(f"{len(blocks)} stories, {questions} questions, {count} faults")
-    return count
-
-
-if __name__ == "__main__":
-    sys.exit(bool(sum(_check(Path(name)) for name in sys.argv[1:])))

@@ -1,24 +1,17 @@
-"""How far a model's confidence can be trusted: temperature, reliability, and how much it may answer at a precision.
+"""Confidence from a program's probability alone: temperature, reliability, how much may be answered at a precision.
 
 The confidence of a program is its probability to the power 1 / temperature. The temperature and the threshold are
-fitted on one half of dev and judged on the other; questions with the same words are in the same half. Right means
-strictly right, that the program equals gold, or where the caller says so, that its value is the answer. Never to be
-fitted on test.
+fitted on one half of dev and judged on the other; questions with the same words are in the same half.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from tpn2f.checkpoint import locked, read_checkpoint, write_checkpoint
-from tpn2f.domain import Problem, Splits, split_roles
 from tpn2f.errors import DataError
-from tpn2f.solver import Solver, find_model
 
 GOAL = 0.95
 """The precision at which coverage is reported."""
@@ -34,6 +27,11 @@ class Judged(NamedTuple):
 
     log_probability: float
     right: bool
+    signals: Mapping[str, float] = {}
+    """What else tells whether it is right."""
+    source: str = ""
+    """Where its question comes from."""
+    half: int = 0
 
     def confidence(self, temperature: float) -> float:
         return math.exp(self.log_probability / temperature)
@@ -106,9 +104,9 @@ def fit_temperature(judged: Sequence[Judged]) -> float:
 def _cost(judged: Sequence[Judged], inverse: float) -> float:
     """Negative log-likelihood at 1 / temperature. A model that is certain and wrong costs much, not everything."""
     total = 0.0
-    for log_probability, right in judged:
-        scaled = log_probability * inverse
-        total -= scaled if right else math.log(max(-math.expm1(scaled), 1e-12))
+    for one in judged:
+        scaled = one.log_probability * inverse
+        total -= scaled if one.right else math.log(max(-math.expm1(scaled), 1e-12))
     return total
 
 
@@ -182,58 +180,6 @@ def calibrate(fit: Sequence[Judged], report: Sequence[Judged], goal: float = GOA
     accuracy = sum(one.right for one in report) / len(report)
     errors = expected_error(before), expected_error(after)
     return Calibration(temperature, goal, len(fit), len(report), accuracy, *errors, plain, safe, before, after)
-
-
-def judge(
-    solver: Solver,
-    split: str,
-    width: int = 1,
-    limit: int = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    splits: Splits | None = None,
-    by_answer: bool = False,
-) -> tuple[list[Judged], list[Judged]]:
-    """A split solved and judged, strictly or by the answer, in two halves."""
-    roles = split_roles(solver.domain)
-    if split in roles.tests:
-        raise DataError(f"{split}: a test split judges the finished model; calibrate on {roles.select}")
-    examples = (splits or Splits(solver.domain)).take(split, limit)
-    found = solver.predict(
-        [example.problem for example in examples], width, progress=lambda done: progress(done, len(examples))
-    )
-    halves: tuple[list[Judged], list[Judged]] = ([], [])
-    for example, candidates in zip(examples, found):
-        best = candidates[0]
-        right = best.program == example.program
-        if by_answer:
-            right = best.program is not None and solver.domain.is_solved(best.program, example)
-        halves[half(example.problem)].append(Judged(best.log_probability, right))
-    return halves
-
-
-def half(problem: Problem) -> int:
-    """The half that a problem is in: 0 or 1, the same for the same words wherever they stand."""
-    return hashlib.sha256("\n".join(problem.words).encode("utf-8", "replace")).digest()[0] % 2
-
-
-def write_calibration(place: Path | str, calibration: Calibration) -> Path:
-    """Puts the temperature and the safe threshold into a model's checkpoint; the weights stay what they are."""
-    folder = find_model(place)
-    # In a run directory a training may write the same checkpoint.
-    run = folder.parent.parent if folder.parent.name == "checkpoints" else None
-    if run is None:
-        _rewrite(folder, calibration)
-    else:
-        with locked(run):
-            _rewrite(folder, calibration)
-    return folder
-
-
-def _rewrite(folder: Path, calibration: Calibration) -> None:
-    checkpoint = read_checkpoint(folder)
-    threshold = None if calibration.safe is None else calibration.safe.threshold
-    state = {**checkpoint.state, "temperature": calibration.temperature, "threshold": threshold}
-    write_checkpoint(folder, replace(checkpoint, state=state))
 
 
 def facts(calibration: Calibration) -> dict[str, Any]:

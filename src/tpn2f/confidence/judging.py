@@ -1,0 +1,133 @@
+"""A model judged on dev, and what was found written into its checkpoint.
+
+Right means strictly right, that the program equals gold, or where the caller says so, that its value is the answer.
+Never to be fitted on test.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from tpn2f.checkpoint import locked, read_checkpoint, write_checkpoint
+from tpn2f.confidence.sources import Trust
+from tpn2f.confidence.temperature import Calibration, Judged
+from tpn2f.domain import Domain, Example, NamesLicences, Problem, Splits, split_parts, split_roles
+from tpn2f.errors import DataError
+from tpn2f.pretrained import find_model
+from tpn2f.program import Program
+from tpn2f.setting import KNOWN, MEMORY, RUNS
+from tpn2f.solver import Solver
+from tpn2f.trust.memory import Memory, remember
+
+
+def judge(
+    solver: Solver,
+    split: str,
+    width: int = 0,
+    limit: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    splits: Splits | None = None,
+    by_answer: bool = False,
+    tests: bool = False,
+) -> list[Judged]:
+    """A split solved and judged, strictly or by the answer, with signals. A limit holds for each of joined splits.
+
+    A width of 0 is the solver's usual one, with which people are answered.
+
+    Splits for tests are refused, unless the finished model is only measured.
+    """
+    roles = split_roles(solver.domain)
+    for part in split_parts(split):
+        if part in roles.tests and not tests:
+            raise DataError(f"{part}: a test split judges the finished model; calibrate on {roles.select}")
+    taken = splits or Splits(solver.domain)
+    examples = [(part, example) for part in split_parts(split) for example in taken.take(part, limit)]
+    found = solver.predict(
+        [example.problem for _, example in examples],
+        width or solver.usual_width,
+        progress=lambda done: progress(done, len(examples)),
+    )
+    judged = []
+    for (part, example), candidates in zip(examples, found):
+        best = solver.best_of(example.problem, candidates)
+        right = best.program == example.program
+        if by_answer:
+            right = best.program is not None and is_right(solver.domain, best.program, example)
+        signals = solver.signals(example.problem, best, example.text)
+        judged.append(
+            Judged(best.log_probability, right, signals, source_of(solver.domain, part, example), half(example.problem))
+        )
+    return judged
+
+
+def is_right(domain: Domain, program: Program, example: Example) -> bool:
+    """Whether the value is the answer. Where a domain tells that from the nearest option, it is the answer that counts:
+    a person who asks has no options."""
+    answer = domain.credits(program, example).get("answer")
+    return domain.is_solved(program, example) if answer is None else answer == 1.0
+
+
+def source_of(domain: Domain, split: str, example: Example) -> str:
+    """Where an example comes from: for one of a mixture the split that its id names, else the split itself."""
+    inner = (part for part in example.id.split(":") if part != split and part in domain.splits)
+    return next(inner, split)
+
+
+def half(problem: Problem) -> int:
+    """The half that a problem is in: 0 or 1, the same for the same words wherever they stand."""
+    return hashlib.sha256("\n".join(problem.words).encode("utf-8", "replace")).digest()[0] % 2
+
+
+def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Memory:
+    """The memory of what a model learned from: `gsm8k+generated*0.5`. Raises DataError where the data is not there.
+
+    Only texts that the domain calls quotable are kept: nobody else's data goes into a model.
+    """
+    taken = splits or Splits(domain)
+    parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
+    quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
+    read = ((part in quotable, example) for part in parts for example in taken.take(part))
+    return remember((example.text if quoted else "", example.problem) for quoted, example in read)
+
+
+def write_calibration(
+    place: Path | str, calibration: Calibration, trust: Trust | None = None, memory: Memory | None = None
+) -> Path:
+    """Puts what was found into a model's checkpoint; the weights stay what they are."""
+    folder = find_model(place)
+    # In a run directory a training may write the same checkpoint.
+    run = folder.parent.parent if folder.parent.name == "checkpoints" else None
+    if run is None:
+        _rewrite(folder, calibration, trust, memory)
+    else:
+        with locked(run):
+            _rewrite(folder, calibration, trust, memory)
+    return folder
+
+
+def _rewrite(folder: Path, calibration: Calibration, trust: Trust | None, memory: Memory | None) -> None:
+    checkpoint = read_checkpoint(folder)
+    # What an earlier calibration found is not mixed with this one.
+    found = ("temperature", "threshold", "belief", "guess_below")
+    state = {key: value for key, value in checkpoint.state.items() if key not in found}
+    state["temperature"] = calibration.temperature
+    tensors, texts = dict(checkpoint.tensors), dict(checkpoint.texts)
+    if trust is None:
+        state["threshold"] = None if calibration.safe is None else calibration.safe.threshold
+    else:
+        state |= {"belief": trust.belief.to_json(), "guess_below": trust.guess_below}
+    if memory is not None:
+        tensors[MEMORY] = {RUNS: torch.from_numpy(memory.field)}
+        texts[KNOWN] = "".join(f"{question}\n" for question in memory.questions)
+    write_checkpoint(folder, replace(checkpoint, tensors=tensors, state=state, texts=texts))
+
+
+def halves(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:
+    """One half to fit on and one to report; questions with the same words are in the same half."""
+    return [one for one in judged if not one.half], [one for one in judged if one.half]

@@ -1,0 +1,161 @@
+"""What a model remembers of its training texts: some questions word for word, and which short runs of words occurred.
+
+The questions are evidence beside an answer: the nearest one is shown. The runs of words, hashed into a field of bits,
+say how familiar a text is; the field holds all training texts and cannot be read back. Nothing is learned here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tpn2f.domain import Problem
+from tpn2f.wording import clean
+
+MOST_QUESTIONS = 6_000
+MOST_BYTES = 1_200_000
+"""How much text is kept: with these bounds a model stays small."""
+LONGEST = 300
+"""The most characters of a question that is kept: a longer one is no use as evidence."""
+BITS = 1 << 22
+"""The bits of the field: half a mebibyte."""
+PROBES = 2
+"""How many bits a run of words has."""
+RUN = 3
+"""How many words a run has."""
+VALUE = "#"
+"""What stands for every value of a text."""
+
+_WORD = re.compile(r"[^\W\d_]+|\d[\d.,:/]*")
+
+
+class Nearest(NamedTuple):
+    """A training question that is like another text."""
+
+    text: str
+    similarity: float
+    """From 0, no word in common that tells anything, to 1, the same words; values do not count."""
+
+
+class Memory:
+    """What is known. Made by `remember`, or from what a checkpoint holds."""
+
+    def __init__(self, questions: Sequence[str], field: NDArray[np.uint8]) -> None:
+        self.questions, self.field = tuple(questions), field
+        self._index = _Index(self.questions)
+
+    def familiarity(self, problem: Problem) -> float:
+        """The share of a problem's runs of words that occurred in training."""
+        runs = runs_of_words(problem)
+        return sum(self._holds(run) for run in runs) / len(runs)
+
+    def unknown(self, problem: Problem) -> tuple[str, ...]:
+        """The words of a problem that no training text had."""
+        words = (word for word in problem.words if word not in problem.bindings)
+        return tuple(word for word in dict.fromkeys(words) if not self._holds(word))
+
+    def _holds(self, run: str) -> bool:
+        return all(self.field[place >> 3] >> (place & 7) & 1 for place in _places(run, 8 * len(self.field)))
+
+    def nearest(self, text: str) -> Nearest | None:
+        """The question most like a text; None where none has a telling word in common."""
+        return self._index.nearest(text) if self.questions else None
+
+
+def remember(texts: Iterable[tuple[str, Problem]], bits: int = BITS) -> Memory:
+    """The memory of training texts: of all of them their runs of words, of some of them the text itself.
+
+    The texts that are kept are spread evenly over all short ones; one that is not to be kept is given as an empty text.
+    The same texts give the same memory.
+    """
+    runs: set[str] = set()
+    short: dict[tuple[str, ...], str] = {}
+    for text, problem in texts:
+        if problem.words in short:
+            continue
+        runs.update(runs_of_words(problem))
+        runs.update(word for word in problem.words if word not in problem.bindings)
+        line = " ".join(clean(text).split())
+        short[problem.words] = line if len(line) <= LONGEST else ""
+    field = np.zeros(bits // 8, dtype=np.uint8)
+    for place in (place for run in runs for place in _places(run, bits)):
+        field[place >> 3] |= 1 << (place & 7)
+    return Memory(_spread([line for line in short.values() if line]), field)
+
+
+def _spread(short: Sequence[str]) -> list[str]:
+    """Some of the texts, as many as may be kept, evenly."""
+    size = sum(len(line.encode()) + 1 for line in short)
+    count = min(len(short), MOST_QUESTIONS, int(MOST_BYTES / size * len(short)) if short else 0)
+    kept = [short[place * len(short) // count] for place in range(count)]
+    # A spread over texts of unequal lengths may be a little too large.
+    while sum(len(line.encode()) + 1 for line in kept) > MOST_BYTES:
+        kept.pop()
+    return kept
+
+
+def runs_of_words(problem: Problem) -> list[str]:
+    """All runs of `RUN` words, values masked; a shorter text is one run."""
+    words = [VALUE if word in problem.bindings else word for word in problem.words]
+    return [" ".join(words[place : place + RUN]) for place in range(max(len(words) - RUN + 1, 1))]
+
+
+def _places(run: str, bits: int) -> list[int]:
+    told = blake2b(run.encode("utf-8", "replace"), digest_size=4 * PROBES).digest()
+    return [int.from_bytes(told[4 * k : 4 * k + 4], "little") % bits for k in range(PROBES)]
+
+
+class _Index:
+    """Questions by their words and pairs of words, weighed by how rare these are (TF-IDF)."""
+
+    def __init__(self, questions: Sequence[str]) -> None:
+        self.questions = questions
+        words = [_words(question) for question in questions]
+        self.ids = {word: k for k, word in enumerate(dict.fromkeys(w for one in words for w in one))}
+        owners = np.repeat(np.arange(len(words)), [2 * len(one) - 1 if one else 0 for one in words])
+        keys = [key for one in words for key in self._keys(one)]
+        self.keys, places = np.unique(np.array(keys, dtype=np.int64), return_inverse=True)
+        # A word that stands twice in a question counts once.
+        pairs = np.unique(places * len(words) + owners)
+        self.owners = pairs % max(len(words), 1)
+        counts = np.bincount(pairs // max(len(words), 1), minlength=len(self.keys))
+        self.ends = counts.cumsum()
+        self.starts = self.ends - counts
+        self.weights = np.log((1 + len(questions)) / (1 + counts)) + 1
+        squares = np.repeat(self.weights, counts) ** 2
+        self.norms = np.sqrt(np.bincount(self.owners, squares, len(questions))) + 1e-12
+        self.rarest = float(np.log(1 + len(questions)) + 1)
+
+    def _keys(self, words: Sequence[str]) -> list[int]:
+        """Numbers for words and pairs of neighbours; -1 has no question."""
+        ids = [self.ids.get(word, -1) for word in words]
+        pairs = (((a + 1) << 32) + b + 1 if a >= 0 and b >= 0 else -1 for a, b in pairwise(ids))
+        return [*ids, *pairs]
+
+    def nearest(self, text: str) -> Nearest | None:
+        asked = _words(text)
+        names = set(asked) | set(pairwise(asked))
+        keys = np.unique(np.array(self._keys(asked), dtype=np.int64))
+        places = np.searchsorted(self.keys, keys).clip(max=max(len(self.keys) - 1, 0))
+        found = places[self.keys[places] == keys] if len(self.keys) else places[:0]
+        if not len(found):
+            return None
+        scores = np.zeros(len(self.questions))
+        for place in found:
+            scores[self.owners[self.starts[place] : self.ends[place]]] += self.weights[place] ** 2
+        new = (len(names) - len(found)) * self.rarest**2
+        length = float(np.sqrt((self.weights[found] ** 2).sum() + new))
+        scores /= self.norms * length
+        best = int(scores.argmax())
+        return Nearest(self.questions[best], min(float(scores[best]), 1.0))
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, values masked."""
+    return [VALUE if word[0].isdigit() else word for word in _WORD.findall(text.lower())]

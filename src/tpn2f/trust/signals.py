@@ -1,0 +1,166 @@
+"""What tells whether an answer is right, as named numbers: how sure each step was, how familiar the text is, what the
+program leaves out, what the answer looks like. And the same for people: what to doubt, in plain words.
+
+Everything here holds for any language; what only a language knows comes from its domain (`DoubtsAnswers`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from tpn2f.domain import Problem
+from tpn2f.program import Program
+from tpn2f.trust.memory import Memory, Nearest
+from tpn2f.wording import cut
+
+MOST_COUNTED = 10
+"""From so many steps or numbers on, one more says nothing."""
+HUGE = 10.0
+"""How many times larger than every number of the question an answer is that is doubted."""
+UNSURE = 0.5
+"""Below this probability a step is as good as tossed."""
+UNFAMILIAR = 0.4
+"""Below this share of known runs of words a text is unlike what was learned from."""
+FAR = 0.35
+"""Below this similarity the nearest known question is another kind of question."""
+MOST_WORDS = 12
+"""The most unknown words that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer to be judged, and what is known about its question."""
+
+    problem: Problem
+    program: Program | None
+    value: object
+    """What the program gives; None when it gives nothing."""
+    log_probability: float
+    weakest: float
+    """The log-probability of the least certain symbol of the program."""
+    unknown: tuple[str, ...] = ()
+    """Words that the model cannot read."""
+    familiarity: float | None = None
+    """The share of the text's runs of words that training had; None where that is not known."""
+    new: tuple[str, ...] = ()
+    """Words that training did not have, though the model may have an idea of them."""
+    nearest: Nearest | None = None
+    doubts: Mapping[str, bool] = field(default_factory=dict)
+    """What the domain looks for in an answer, and whether it is there."""
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The values of the question that the program does not use."""
+        used = {argument for step in self.program or () for argument in step.arguments}
+        return tuple(name for name in self.problem.bindings if name not in used)
+
+    @property
+    def number(self) -> float | None:
+        """The value where it is a finite number."""
+        return _number(self.value)
+
+    @property
+    def given(self) -> tuple[float, ...]:
+        """The numbers of the question."""
+        found = (_number(value) for value in self.problem.bindings.values())
+        return tuple(value for value in found if value is not None)
+
+    @property
+    def huge(self) -> float:
+        """How many powers of ten an answer is larger than the largest number of the question; 0 up to `HUGE`."""
+        largest = max((abs(value) for value in self.given), default=0.0)
+        return max(0.0, math.log10(max(abs(self.number or 0.0), 1.0) / (HUGE * max(largest, 1.0))))
+
+
+class Known(TypedDict, total=False):
+    """What a memory knows of a question: the fields of an `Answered` that come from it."""
+
+    familiarity: float
+    new: tuple[str, ...]
+    nearest: Nearest | None
+
+
+def look_up(memory: Memory | None, problem: Problem, text: str = "") -> Known:
+    """What a memory knows of a question; nothing where there is none."""
+    if memory is None:
+        return {}
+    words = ("0" if word in problem.bindings else word for word in problem.words)
+    near = memory.nearest(text or " ".join(words))
+    return {"familiarity": memory.familiarity(problem), "new": memory.unknown(problem), "nearest": near}
+
+
+def signals(answered: Answered) -> dict[str, float]:
+    """The named numbers. Those of a memory are missing where there is none."""
+    number, given = answered.number, answered.given
+    whole = all(value.is_integer() for value in given)
+    steps = len(answered.program or ())
+    found = {
+        "probability": math.exp(answered.log_probability),
+        "odds of the program": _odds(answered.log_probability),
+        "weakest step": math.exp(answered.weakest),
+        "odds of the weakest step": _odds(answered.weakest),
+        "unused numbers": float(min(len(answered.unused), MOST_COUNTED)),
+        "any unused number": float(bool(answered.unused)),
+        "no value": float(answered.value is None),
+        "negative": float(number is not None and number < 0),
+        "zero": float(number == 0),
+        "long fraction": float(whole and number is not None and abs(100 * number - round(100 * number)) > 1e-7),
+        "huge": min(answered.huge, float(MOST_COUNTED)),
+        "a number of the question": float(number in given),
+        "steps": float(min(steps, MOST_COUNTED)),
+        "numbers": float(min(len(answered.problem.bindings), MOST_COUNTED)),
+        "words": math.log(max(len(answered.problem.words), 1)),
+    }
+    if answered.familiarity is not None:
+        found["familiar"] = answered.familiarity
+        found["nearest question"] = answered.nearest.similarity if answered.nearest else 0.0
+        found["new words"] = len(answered.new) / max(len(answered.problem.words), 1)
+    return found | {name: float(there) for name, there in answered.doubts.items()}
+
+
+def doubts(answered: Answered, told: Mapping[str, str]) -> tuple[str, ...]:
+    """What to doubt about an answer, in plain words. `told` are the words for what the domain looks for."""
+    found = []
+    unused, there = len(answered.unused), len(answered.problem.bindings)
+    if answered.program is not None and unused and answered.given:
+        found.append(f"the program does not use {unused} of the {there} numbers")
+    if answered.unknown:
+        found.append(f"it has words that I do not know: {name_some(answered.unknown)}")
+    if answered.familiarity is not None and answered.familiarity < UNFAMILIAR:
+        near = answered.nearest.similarity if answered.nearest else 0.0
+        if near < FAR:
+            found.append("it is far from any question that I know")
+    if answered.program is not None and math.exp(answered.weakest) < UNSURE:
+        found.append(f"one part of the program was chosen with a probability of only {math.exp(answered.weakest):.2f}")
+    if answered.given and answered.number is not None:
+        if answered.number < 0:
+            found.append("the answer is below zero")
+        elif answered.number == 0:
+            found.append("the answer is zero")
+        elif answered.huge > 1:
+            found.append("the answer is much larger than the numbers of the question")
+    return (*found, *(told[name] for name, there in answered.doubts.items() if there and name in told))
+
+
+def name_some(words: Sequence[str]) -> str:
+    """`one, two and 5 more`."""
+    shown = ", ".join(cut(word, 30) for word in words[:MOST_WORDS])
+    return shown if len(words) <= MOST_WORDS else f"{shown} and {len(words) - MOST_WORDS:,} more"
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _odds(log_probability: float) -> float:
+    """Log-odds, bounded: beyond these ends nothing more is said by them."""
+    probability = min(max(math.exp(log_probability), 0.001), 0.99)
+    return math.log(probability / (1 - probability))
