@@ -17,7 +17,7 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint, read_latest, write_che
 from tpn2f.config import Config, DataConfig, TrainingConfig, write_config
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError, DataError, DivergedError
-from tpn2f.model import ModelConfig
+from tpn2f.model import ModelConfig, tree_systems
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer, loop
 from tpn2f.vocabulary import SPECIALS
@@ -68,11 +68,13 @@ def assert_same_ends(one: Path, other: Path) -> None:
     assert metrics[0] == metrics[1]
 
 
-def test_stopping_anywhere_and_going_on_changes_nothing(tmp_path):
-    straight = make_trainer(tmp_path / "straight")
+@pytest.mark.parametrize("system", ["tpn2f", *tree_systems])
+def test_stopping_anywhere_and_going_on_changes_nothing(tmp_path, system):
+    config = replace(CONFIG, model=replace(CONFIG.model, **tree_systems.get(system, {})))
+    straight = make_trainer(tmp_path / "straight", config)
     assert [event.kind for event in straight.run()][-1] == "finished"
     for attempt in range(40):
-        trainer = make_trainer(tmp_path / "stopped")
+        trainer = make_trainer(tmp_path / "stopped", config)
         assert (trainer.resume() is None) == (attempt == 0)
         steps = 0
         for event in trainer.run():

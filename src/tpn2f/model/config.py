@@ -62,7 +62,7 @@ class ModelConfig:
 
     # Sides that are plain LSTMs. The paper's baselines have 100.
     d_hidden: Size = 100
-    encoder_layers: Size = 1
+    encoder_layers: Layers = 1
     """How many LSTMs or GRUs read one above the other, the first the words, each other the states below it."""
 
     # Beyond the paper.
