@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -46,6 +47,17 @@ class Work:
     stop = False
 
 
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """As in a terminal: whoever starts the tests in the background, or with nohup, has some of them ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_in_good_order_and_is_remembered(number: int) -> None:
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
@@ -75,6 +87,7 @@ def test_train_exits_with_the_signal_that_stopped_it(tpn2f: Run, monkeypatch: py
     assert tpn2f("train", "arithmetic").code == code
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_tune_exits_with_the_signal_that_stopped_it(tpn2f: Run, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr("tpn2f.cli.display.show_tuning", lambda *arguments: os.kill(os.getpid(), number))
