@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,9 +122,10 @@ def test_a_signal_saves_and_says_how_to_go_on(tmp_path, number):
     path = tmp_path / "small.toml"
     path.write_text(write_config(config))
     command = [sys.executable, "-m", "tpn2f", "train", str(path), "--folder", str(tmp_path / "run")]
-    # Whoever starts the tests with nohup has hang-ups ignored, and a training would respect that.
-    hear = partial(signal.signal, number, signal.SIG_DFL)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear)
+    # Whoever starts the tests with nohup has hang-ups ignored, and so would the training.
+    before = signal.signal(number, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(number, before)
     while process.poll() is None and not (tmp_path / "run" / "config.toml").exists():
         time.sleep(0.05)
     time.sleep(0.5)
