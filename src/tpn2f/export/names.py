@@ -9,6 +9,7 @@ import numpy as np
 
 from tpn2f.export.graph import Graph
 from tpn2f.model import PAD, Model
+from tpn2f.model.baselines import FlatDecoder
 from tpn2f.model.decoder import TupleDecoder
 from tpn2f.model.grounding import Grounding
 
@@ -43,6 +44,7 @@ def take_names(graph: Graph, model: Model, previous: str) -> str:
     config, (_, arguments) = model.config, grounded_words(model)
     graph.take("grounded_keys", "FLOAT", "rows", len(arguments), config.d_grounded)
     embeddings = graph.take("grounded_embeddings", "FLOAT", "rows", len(arguments), config.d_symbol)
+    assert isinstance(model.decoder, TupleDecoder | FlatDecoder)
     weight = model.decoder.lstm.input
     if isinstance(model.decoder, TupleDecoder):
         # Slot 0 is the relation, which is never grounded.

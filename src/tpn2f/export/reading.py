@@ -12,6 +12,7 @@ from tpn2f.export.names import give_names
 from tpn2f.model import Model
 from tpn2f.model.baselines import LSTMEncoder
 from tpn2f.model.encoder import Reader, TPREncoder
+from tpn2f.model.grounding import Grounding
 from tpn2f.model.words import WordEmbedding
 
 
@@ -30,6 +31,7 @@ def encoder_graph(model: Model) -> Any:
         fillers, roles = read_words(graph, model.encoder, words, real, mask, ends, places)
         summary = summarise(graph, fillers, roles, model, ends, places)
     else:
+        assert isinstance(model.encoder, LSTMEncoder)
         fillers, roles, summary = read_plainly(graph, model.encoder, words, counts, real)
     if model.config.normalised:
         fillers, roles = (unit(graph, part) for part in (fillers, roles))
@@ -44,7 +46,7 @@ def encoder_graph(model: Model) -> Any:
     graph.give("roles", roles, "FLOAT", "batch", directions, "words", d_role)
     graph.give("hidden", hidden, "FLOAT", "batch", model.config.d_state)
     graph.give("cell", cell, "FLOAT", "batch", model.config.d_state)
-    if model.decoder.grounding is not None:
+    if isinstance(model.decoder.grounding, Grounding):
         give_names(graph, model, model.decoder.grounding, words, real, fillers, roles)
     return graph.finish()
 

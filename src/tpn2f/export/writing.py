@@ -11,6 +11,7 @@ from tpn2f.export.names import score_names, take_names
 from tpn2f.export.reading import context_sizes
 from tpn2f.model import Model
 from tpn2f.model.attention import AttentionLSTM
+from tpn2f.model.baselines import FlatDecoder
 from tpn2f.model.decoder import TupleDecoder
 
 
@@ -18,6 +19,7 @@ def step_graph(model: Model) -> Any:
     """Recur and unbind: the symbols before and a state -> the next state and the log-probabilities of what comes."""
     graph = Graph("step")
     decoder, d = model.decoder, model.config.d_state
+    assert isinstance(decoder, TupleDecoder | FlatDecoder)
     directions, d_filler, d_role = context_sizes(model)
     slots = 1 + model.n_positions if isinstance(decoder, TupleDecoder) else 1
     previous = graph.take("previous", "INT64", "rows", slots)

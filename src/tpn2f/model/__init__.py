@@ -1,6 +1,7 @@
 """TP-N2F and the paper's comparison systems: one family, chosen by a config."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig, systems, tree_systems
 from tpn2f.model.decoder import TupleLogits, TupleState
@@ -52,5 +53,5 @@ def build_model(
             raise ValueError(f"argument_of_word has {len(argument_of_word)} entries; expected one per word, {n_words}")
         if not all(PAD <= argument < n_arguments for argument in argument_of_word):
             raise ValueError(f"argument_of_word names arguments that do not exist; expected 0 to {n_arguments - 1}")
-    given = {"tuple_of_argument": tuple_of_argument} if config.writes_trees else {}
+    given: dict[str, Any] = {"tuple_of_argument": tuple_of_argument} if config.writes_trees else {}
     return load_variant(config.variant)(config, **sizes, argument_of_word=argument_of_word, **given)
