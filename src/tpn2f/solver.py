@@ -183,7 +183,7 @@ class Solver:
         """
         question = Question(text, inputs or {}, options)
         reading = self.read(question)
-        return self._solution(question, reading, self.candidates([reading], width)[0])
+        return _shown(self._solution(question, reading, self.candidates([reading], width)[0]), width)
 
     def solve_all(
         self, questions: Iterable[str | Question], width: int = 0, batch_size: int = 32
@@ -207,7 +207,7 @@ class Solver:
                 if place in errors:
                     yield unread(question, errors[place])
                 else:
-                    yield self._solution(question, readings[place], found[place])
+                    yield _shown(self._solution(question, readings[place], found[place]), width)
 
     def candidates(self, readings: Sequence[Reading], width: int = 0) -> list[list[Candidate]]:
         """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
@@ -359,6 +359,11 @@ class Solver:
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
         return tuple(notes)
+
+
+def _shown(solution: Solution, width: int) -> Solution:
+    """The solution as it is wanted: who asked for no beam is shown no other candidates."""
+    return solution if width else replace(solution, alternatives=())
 
 
 def without_model(solution: Solution) -> Solution:

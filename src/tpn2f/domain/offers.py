@@ -275,7 +275,7 @@ class ListsSkipped(Protocol):
 
 @runtime_checkable
 class NamesLicences(Protocol):
-    """Models learn from data of others: the sources with their licences, for the card of a model."""
+    """Models learn from data of others: what each training split is, with its licence, for the card of a model."""
 
     licences: Mapping[str, str]
     quotable: tuple[str, ...]

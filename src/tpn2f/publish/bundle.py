@@ -14,7 +14,7 @@ import torch
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.config import Config, write_config
-from tpn2f.domain import NamesLicences, load_domain, names_code
+from tpn2f.domain import NamesLicences, load_domain, names_code, split_parts
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.model.bounds import is_plain_name
 from tpn2f.pretrained import PRETRAINED
@@ -90,10 +90,12 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     """What somebody else made and this model carries: data with licences, and word vectors."""
     # A domain that is only a file is not run for a card.
     domain = None if names_code(config.data.domain) else load_domain(config.data.domain)
-    named = domain.licences.items() if isinstance(domain, NamesLicences) else ()
+    learned = {part.partition("*")[0].strip() for part in split_parts(config.data.train)}
+    known = domain.licences if isinstance(domain, NamesLicences) else {}
+    named = [told for split, told in known.items() if split in learned or config.data.train == "train"]
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
-    rows = [("sources", "; ".join(f"{source}: {licence}" for source, licence in named))] if named else []
+    rows = [("sources", "; ".join(named))] if named else []
     parts = [] if own else [f"fixed word vectors of {Path(vectors).name}"]
     if config.data.reader:
         parts.append(f"{config.data.reader} reads before it, and has to be installed")

@@ -66,10 +66,11 @@ class Everyday:
     doubt_words: Mapping[str, str] = DOUBT_WORDS
     option_margin = MathQA.option_margin
     licences: Mapping[str, str] = {
-        "GSM8K train and its sub-questions (OpenAI)": "MIT",
-        "Aggregate (CogComp)": "MIT",
-        "MathQA train, records whose program gives its own option": "Apache-2.0",
-        "generated problems (this project)": "Apache-2.0",
+        "gsm8k": "GSM8K train (OpenAI), MIT",
+        "socratic": "GSM8K's sub-questions (OpenAI), MIT",
+        "aggregate": "Aggregate (CogComp), MIT",
+        "mathqa": "MathQA train, records whose program gives its own option, Apache-2.0",
+        "generated": "generated problems (this project), Apache-2.0",
     }
     """What training splits hold, with licences."""
     quotable = ("generated",)
