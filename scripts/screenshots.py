@@ -22,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
-QUESTION = "A shirt costs $40 and is 25% off. What do I pay?"
+QUESTION = "I had 50 dollars and bought 3 pizzas for 9 dollars each. How much money is left?"
 SIZES = {"": (1100, 1030), "-phone": (390, 844)}
 SITE_SIZES = {"": (1400, 900), "-phone": (390, 844)}
 COLOURS = 128

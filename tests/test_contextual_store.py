@@ -64,7 +64,9 @@ def change(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "harm"), [("f16", cut), ("f16", change), ("json", cut), ("f16", Path.unlink)], ids=str
+    ("suffix", "harm"),
+    [("f16", cut), ("f16", change), ("json", cut), ("f16", Path.unlink)],
+    ids=["cut", "changed", "index cut", "gone"],
 )
 def test_a_damaged_shard_is_noticed_and_read_again(suffix, harm, live, tmp_path):
     reader = StoredReader(live, tmp_path / "cache")
