@@ -392,7 +392,7 @@ def test_calibrate_measures_and_writes(tpn2f: Run, run_directory: Path, tmp_path
     words = ("calibrate", run_directory, "--limit", 40, "--dry", "--output", place)
     outcome = tpn2f(*words)
     assert outcome.code == 0, outcome.err
-    assert "expected calibration error" in outcome.out and "of these right" in outcome.out
+    assert "expected calibration error" in outcome.out and "called a guess" in outcome.out
     trust = json.loads(place.read_text())["trust"]
     assert {one["source"] for one in trust["left_out"]} == {"half 1", "half 2"}
     assert set(trust["belief"]["names"]) <= {*trust["belief"]["names"], "familiar"} and trust["together"]["count"] == 40

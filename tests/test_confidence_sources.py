@@ -11,7 +11,7 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.confidence import Judged, calibrate, find_trust, halves, make_memory, measure_sources, write_calibration
 from tpn2f.confidence.judging import is_right, source_of
-from tpn2f.confidence.sources import NEVER, SLACK, guess_threshold
+from tpn2f.confidence.sources import NEVER, SLACK, guess_threshold, judged_outside
 from tpn2f.config import Config, DataConfig
 from tpn2f.domain import Example, Problem, Splits, load_domain
 from tpn2f.errors import CheckpointError, DataError
@@ -58,9 +58,19 @@ def test_no_source_is_judged_by_itself():
     """What a source says about itself changes its own row by nothing but its answers."""
     judged = drawn({"a": 0, "b": 0, "c": 0})
     turned = [one._replace(right=not one.right) if one.source == "a" else one for one in judged]
-    before, after = (find_trust(one).left_out[0] for one in (judged, turned))
-    assert (before.threshold, before.coverage) == (after.threshold, after.coverage)
-    assert before.accuracy == pytest.approx(1 - after.accuracy)
+    before, after = (
+        [found.log_probability for found in judged_outside(one) if found.source == "a"] for one in (judged, turned)
+    )
+    assert before == after
+    one, other = (find_trust(one).left_out[0].accuracy for one in (judged, turned))
+    assert one == pytest.approx(1 - other)
+
+
+def test_there_is_one_threshold_for_all_sources():
+    trust = find_trust(drawn({"a": 0, "b": 0, "c": 0}))
+    assert {one.threshold for one in (*trust.left_out, trust.together)} == {trust.guess_below}
+    kept = sum(one.coverage * one.count for one in trust.left_out)
+    assert kept == pytest.approx(trust.together.coverage * trust.together.count)
 
 
 def test_a_finished_belief_is_measured_as_it_is():

@@ -58,7 +58,7 @@ def test_overrides_change_one_setting(tmp_path):
         ("[model]\nzzz = 5", r"no model\.zzz; there are attention, "),
         ("[model]\nn_roles = 1.5", r"model\.n_roles is 1\.5; expected int"),
         ("[model]\nn_roles = true", r"model\.n_roles is True; expected int"),
-        ('[model]\nencoder = "gru"', r"model\.encoder is 'gru'; expected one of tpr, lstm"),
+        ('[model]\nencoder = "rnn"', r"model\.encoder is 'rnn'; expected one of tpr, lstm"),
         ("[model]\ndropout_words = 1.5", r"dropout_words is 1\.5; expected from 0 to below 1"),
         ("[model]\nn_roles = 0", r"n_roles is 0; expected at least 1"),
         ("[model]\ntemperature = 0", r"model\.temperature is 0\.0; expected above 0"),

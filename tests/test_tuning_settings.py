@@ -72,7 +72,7 @@ def test_a_file_means_the_same(tmp_path: Path) -> None:
         ("model.n_roles=uniform 1.5 9", "is a whole number; expected whole numbers"),
         ("model.n_roles=int 0 9", "n_roles is 0; expected at least 1"),
         ("model.dropout_words=uniform 0 1", "dropout_words is 1.0; expected from 0 to below 1"),
-        ("model.encoder=choice tpr gru", "'gru'; expected one of tpr, lstm"),
+        ("model.encoder=choice tpr rnn", "'rnn'; expected one of tpr, lstm"),
         ("model.encoder=choice tpr", "expected two choices or more"),
         ("model.encoder=choice tpr tpr", "a choice occurs twice"),
         ("model.encoder=uniform 1 2", "model.encoder is 1.0; expected one of"),

@@ -1,7 +1,8 @@
 """Confidence from signals, judged on sources that it was not fitted on.
 
-One source after the other is left out: a belief and a threshold are found on the others and measured on that one. What
-is stored with the model is fitted on all of them. Where there is one source only, its halves take the place of sources.
+One source after the other is left out: a belief is fitted on the others and measured on that one. The threshold is one for
+all, found on all answers, each judged from outside. The belief that is stored with the model is fitted on all of them.
+Where there is one source only, its halves take the place of sources.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class LeftOut:
     error: float
     """Expected calibration error."""
     threshold: float
-    """Below it an answer is called a guess; found without this source."""
+    """Below it an answer is called a guess; the one that is stored."""
     coverage: float
     """The share of answers that are not guesses."""
     right: float
@@ -53,8 +54,7 @@ class Trust:
     goal: float
     left_out: tuple[LeftOut, ...]
     together: LeftOut
-    """All answers, each judged by the belief and the threshold that were found without its source. Its `threshold` is
-    the one that is stored."""
+    """All answers, each judged by the belief that was found without its source."""
 
     def facts(self) -> dict[str, Any]:
         """For JSON."""
@@ -62,30 +62,13 @@ class Trust:
 
 
 def find_trust(judged: Sequence[Judged], goal: float = TRUSTED) -> Trust:
-    """Fits a belief and a threshold on all answers, and measures the recipe on every source left out."""
+    """Fits a belief and a threshold on all answers, and measures the belief on every source left out."""
     named = with_sources(judged)
-    sources = list(dict.fromkeys(one.source for one in named))
-    outside: list[Judged] = []
-    kept = right = 0.0
-    left_out = []
-    for source in sources:
-        others = [one for one in named if one.source != source]
-        # Also the threshold comes from answers that were judged from outside.
-        threshold = guess_threshold(judged_outside(others) if len(sources) > 2 else inside(others), goal)
-        here = believed(fit(others), [one for one in named if one.source == source])
-        found = measure(source, here, threshold)
-        left_out.append(found)
-        outside += here
-        kept += found.coverage * found.count
-        right += found.coverage * found.count * found.right
-    together = measure("all, each left out", outside, guess_threshold(outside, goal))
-    share = kept / len(outside), right / kept if kept else 1.0
-    together = LeftOut("all, each left out", *_plain(together), together.threshold, *share)
-    return Trust(fit(named), together.threshold, goal, tuple(left_out), together)
-
-
-def _plain(found: LeftOut) -> tuple[int, float, float]:
-    return found.count, found.accuracy, found.error
+    outside = judged_outside(named)
+    threshold = guess_threshold(outside, goal)
+    sources = dict.fromkeys(one.source for one in named)
+    left_out = [measure(source, [one for one in outside if one.source == source], threshold) for source in sources]
+    return Trust(fit(named), threshold, goal, tuple(left_out), measure("all, each left out", outside, threshold))
 
 
 def with_sources(judged: Sequence[Judged]) -> list[Judged]:
@@ -117,11 +100,6 @@ def judged_outside(judged: Sequence[Judged]) -> list[Judged]:
         belief = fit([one for one in judged if one.source != source])
         found += believed(belief, [one for one in judged if one.source == source])
     return found
-
-
-def inside(judged: Sequence[Judged]) -> list[Judged]:
-    """Every answer with the confidence of a belief that was fitted on all of them."""
-    return believed(fit(judged), judged)
 
 
 def guess_threshold(judged: Sequence[Judged], goal: float) -> float:
