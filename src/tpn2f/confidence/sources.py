@@ -1,8 +1,8 @@
 """Confidence from signals, judged on sources that it was not fitted on.
 
-One source after the other is left out: a belief is fitted on the others and measured on that one. The threshold is one for
-all, found on all answers, each judged from outside. The belief that is stored with the model is fitted on all of them.
-Where there is one source only, its halves take the place of sources.
+One source after the other is left out: a belief is fitted on the others and measured on that one. The threshold is one
+for all, found on all answers, each judged from outside. The belief that is stored with the model is fitted on all of
+them. Where there is one source only, its halves take the place of sources.
 """
 
 from __future__ import annotations
