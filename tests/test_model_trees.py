@@ -179,6 +179,7 @@ def test_types_never_exclude_a_gold_tree_and_trees_come_back(algolisp_data):
                 progress = grammar.feed(progress, torch.tensor([symbol]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGS)
 @unchecked()
 def test_what_is_written_under_types_type_checks(name, algolisp_data):
