@@ -74,7 +74,7 @@ def calibrate(
         check_targets(find_model(model).parent, folders=True)
     with spinner("loading the model") as update:
         solver = Solver.load(model, data, domain, trust_files)
-        splits = Splits(solver.domain)
+        splits, width = Splits(solver.domain), width or solver.usual_width
         split = split or split_roles(solver.domain).calibrate
         if remember:
             update("reading what the model learned from")
@@ -92,8 +92,7 @@ def calibrate(
             by_answer,
         )
         found, trust = find(*halves(judged), goal), find_trust(judged, trusted)
-    width = width or solver.usual_width
-    mode = "greedy" if width == 1 else f"beam {width}"
+    mode = _mode(width)
     told = {
         "model": Path(model).name,
         "domain": solver.domain.name,
@@ -117,6 +116,10 @@ def calibrate(
         write(output, text)
 
 
+def _mode(width: int) -> str:
+    return "greedy" if width == 1 else f"beam {width}"
+
+
 def _measure(
     model: str,
     split: str | None,
@@ -138,7 +141,8 @@ def _measure(
         solver = Solver.load(model, data, domain, trust_files)
         if solver.belief is None:
             raise DataError(f"{model} has no confidence by signals yet; calibrate it first")
-        splits, split = Splits(solver.domain), split or "+".join(split_roles(solver.domain).tests)
+        splits, width = Splits(solver.domain), width or solver.usual_width
+        split = split or "+".join(split_roles(solver.domain).tests)
         judged = judge(
             solver,
             split,
@@ -154,7 +158,7 @@ def _measure(
         "model": Path(model).name,
         "domain": solver.domain.name,
         "split": split,
-        "mode": "greedy" if (width or solver.usual_width) == 1 else f"beam {width or solver.usual_width}",
+        "mode": _mode(width),
         "right": "by answer",
         "guess_below": solver.guess_below,
         "sources": [asdict(one) for one in found],
