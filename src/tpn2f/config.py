@@ -30,7 +30,7 @@ class DataConfig:
     domain: str = DEFAULT_DOMAIN
     train: str = "train"
     """The split that is learned from; several are joined by a plus, in that order: dev-train+generated. A part may
-    count less or more than the others: gsm8k+generated*0.5."""
+    count less or more than the others, gsm8k+generated*0.5, and come several times an epoch: mathqa*0.5*3."""
     dev: str = "dev"
     """The split that selects, or several joined by a plus: never a test split."""
     word_at_least: Size = 1

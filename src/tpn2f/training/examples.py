@@ -4,51 +4,83 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tpn2f.codec import Weighted, distinct
 from tpn2f.config import Config
 from tpn2f.domain import Example, Splits
 from tpn2f.errors import DataError
+from tpn2f.program import Program
+
+MOST_TIMES = 1000
+"""How often an epoch may show an example."""
 
 
-def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Weighted]:
+class Part(NamedTuple):
+    """What a split of a mixture is worth."""
+
+    weight: float
+    """What each of its examples counts."""
+    times: int
+    """How often an epoch shows each of them."""
+
+
+class Mixed(NamedTuple):
+    """An example of a mixture."""
+
+    example: Example
+    part: Part
+
+
+def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Mixed]:
     """The examples of a split, or of several joined by a plus, one split after the other: `gsm8k+generated*0.5`.
 
-    A number behind a split is what each of its examples counts; 1 without one. A limit takes only the first examples.
+    A number behind a split is what each of its examples counts; 1 without one. A second number, as in `mathqa*0.5*3`, is
+    how often an epoch shows them. A limit takes only the first examples.
     """
     parts = mixture_parts(names)
     for name in parts:  # checked before anything is read, also those that a limit would never reach
         splits.check(name)
-    found: list[Weighted] = []
-    for name, weight in parts.items():
+    found: list[Mixed] = []
+    for name, part in parts.items():
         if not limit or len(found) < limit:
             taken = splits.take(name, limit - len(found) if limit else 0)
-            found += [Weighted(example, weight) for example in taken]
+            found += [Mixed(example, part) for example in taken]
     return found
 
 
-def mixture_parts(names: str) -> dict[str, float]:
-    """The splits of a mixture with what an example of each counts. Raises DataError."""
+def mixture_parts(names: str) -> dict[str, Part]:
+    """The splits of a mixture with what each is worth. Raises DataError."""
     return dict(_read_part(part) for part in names.split("+"))
 
 
-def _read_part(part: str) -> tuple[str, float]:
-    name, sign, number = part.partition("*")
+def _read_part(text: str) -> tuple[str, Part]:
+    name, *numbers = text.split("*")
     try:
-        weight = float(number) if sign else 1.0
+        weight, times, *more = (*map(float, numbers[:1]), *map(int, numbers[1:]), *(1, 1)[len(numbers) :])
     except ValueError:
-        weight = math.nan
-    if not 0 < weight < math.inf:
-        raise DataError(f"{part.strip()!r}: expected a split and a number above 0, such as generated*0.5")
-    return name.strip(), weight
+        weight, times, more = math.nan, 0, []
+    if more or not 0 < weight < math.inf or not 0 < times <= MOST_TIMES:
+        raise DataError(
+            f"{text.strip()!r}: expected a split, a number above 0, and a whole number from 1 to {MOST_TIMES}, such as "
+            "generated, generated*0.5 or generated*0.5*3"
+        )
+    return name.strip(), Part(weight, int(times))
 
 
-def weigh(parts: Sequence[Weighted], config: Config) -> list[Weighted]:
+def weigh(parts: Sequence[Mixed], config: Config) -> list[Weighted]:
     """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
-    pairs = distinct(parts, config.data.weight_power) if config.data.distinct else parts
-    weights = [weight for _, weight in pairs]
-    mean = sum(weights) / len(weights)
-    return [Weighted(example, weight / mean) for (example, _), weight in zip(pairs, weights)]
+    pairs = [Weighted(example, part.weight) for example, part in parts]
+    times = {_pair(example): part.times for example, part in reversed(parts)}
+    if config.data.distinct:
+        pairs = distinct(pairs, config.data.weight_power)
+    shown = [pair for pair in pairs for _ in range(times[_pair(pair.example)])]
+    mean = sum(weight for _, weight in shown) / len(shown)
+    return [Weighted(example, weight / mean) for example, weight in shown]
+
+
+def _pair(example: Example) -> tuple[tuple[str, ...], Program]:
+    return example.problem.words, example.program
 
 
 def spread(examples: list[Example], count: int) -> list[Example]:
