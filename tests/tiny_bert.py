@@ -1,4 +1,4 @@
-"""A random BERT of two layers in Hugging Face's format, made on the spot."""
+"""A random BERT of a few layers in Hugging Face's format, made on the spot."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz012345
 PIECES += [f"##{sign}" for sign in "abcdefghijklmnopqrstuvwxyz0123456789"]
 
 
-def make_bert(folder: Path, seed: int = 0, pieces: list[str] = PIECES, width: int = WIDTH) -> Path:
+def make_bert(folder: Path, seed: int = 0, pieces: list[str] = PIECES, width: int = WIDTH, layers: int = 2) -> Path:
     """Writes the folder. The tokenizer cuts and pads on its own, as published ones do."""
     generator = torch.random.get_rng_state()
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(PIECES),
         hidden_size=width,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=64,
         max_position_embeddings=LONGEST,

@@ -68,6 +68,8 @@ class TrainingConfig:
     that `tpn2f data vectors` made. With `model.d_static` the file's vectors stay fixed and are projected."""
     recurrent_rate: float = 1.0
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
+    reader_rate: Amount = 0.05
+    """A factor on the learning rate of the layers of a pre-trained reader, `model.reader_layers`."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"
     decay: float = 0.95
     """The factor per epoch of the exponential schedule."""

@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 from tpn2f.checkpoint import Checkpoint, check_weights, load_weights
 from tpn2f.codec import Codec
 from tpn2f.config import Config, make_config
+from tpn2f.contextual import TunedReader
 from tpn2f.domain.loading import load_domain, names_code
 from tpn2f.domain.protocol import Domain
 from tpn2f.errors import CheckpointError, DomainError, N2FError
@@ -36,9 +37,12 @@ RANDOM = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_})
 
 
 def make_model(config: Config, codec: Codec) -> Model:
-    """A fresh model of the right sizes."""
+    """A fresh model of the right sizes. Layers that its reader tunes are among its weights, as they are."""
     sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
-    return build_model(config.model, *sizes, codec.argument_of_word(), codec.tuple_of_argument())
+    model = build_model(config.model, *sizes, codec.argument_of_word(), codec.tuple_of_argument())
+    if isinstance(codec.reader, TunedReader):
+        model.reader = codec.reader.tuned
+    return model
 
 
 def check_code(config: Config, domain: str | None, where: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint
 from tpn2f.codec import Codec
-from tpn2f.contextual import load_reader
+from tpn2f.contextual import TunedReader, load_reader
 from tpn2f.domain.offers import (
     DescribesSteps,
     DoubtsAnswers,
@@ -118,9 +118,10 @@ class Solver:
         reader = load_reader(
             config.data.reader, config.model.d_contextual, checkpoint.state.get("reader", {}), where, not trust
         )
-        model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         if reader is not None:
-            codec = replace(codec, reader=reader.load())
+            layers = config.model.reader_layers
+            codec = replace(codec, reader=TunedReader(reader.load(), layers) if layers else reader.load())
+        model = rebuild_model(config, codec, checkpoint.tensors.get("model", {}), where)
         language = load_language(config, domain, data, where)
         try:
             solver = cls(language, codec, model.eval(), read_temperature(checkpoint, where))

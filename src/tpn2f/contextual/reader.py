@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ MOST_PIECES = 4096
 """The most pieces, padding included, that are read at once: what bounds memory."""
 OFFSET_KINDS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds of encoders whose first two positions are never used."""
+LAYERED = ("bert", "roberta", "xlm-roberta", "camembert")
+"""Kinds of encoders that are embeddings and then layers which need nothing but the states below: these can be tuned."""
 
 
 class Window(NamedTuple):
@@ -54,7 +57,8 @@ class PretrainedReader:
         try:
             settings = json.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
             self.width, self.layers = int(settings["hidden_size"]), int(settings["num_hidden_layers"])
-            offset = 2 if settings.get("model_type") in OFFSET_KINDS else 0
+            self.kind = str(settings.get("model_type"))
+            offset = 2 if self.kind in OFFSET_KINDS else 0
             self.longest = int(settings["max_position_embeddings"]) - offset
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ConfigError(
@@ -142,19 +146,19 @@ class PretrainedReader:
     @torch.no_grad()
     def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]:
         """For every text [words, width] in float32; one row of zeros for an empty text."""
-        found = [torch.zeros(max(len(text), 1), self.width) for text in texts]
-        windows = [window for place, text in enumerate(texts) if text for window in self._windows(place, text)]
-        for part in _batches(sorted(windows, key=lambda window: len(window.pieces))):
-            for window, vectors in zip(part, self._read_windows(part)):
-                rows = torch.tensor(window.words)
-                counts = torch.bincount(rows, minlength=len(found[window.text]))
-                # A word has all its pieces in one window, so windows never add to the same row.
-                found[window.text].index_add_(0, rows, vectors / counts[rows].unsqueeze(1))
-        return found
+        windows = self.windows(texts)
+        read: dict[int, Tensor] = {}
+        for part in batches(windows):
+            read |= zip(part, self._read_windows([windows[place] for place in part]))
+        return in_words(texts, windows, [read[place] for place in range(len(windows))], self.width)
+
+    def windows(self, texts: Sequence[Sequence[str]]) -> list[Window]:
+        """What is read at once, text by text; an empty text has no window."""
+        return [window for place, text in enumerate(texts) if text for window in self._windows(place, text)]
 
     def _windows(self, place: int, text: Sequence[str]) -> Iterator[Window]:
         """The pieces of a text, cut between words where they would be too many. A word of too many pieces is cut."""
-        room = self.longest - sum(map(len, self._ends))
+        room = self.longest - self.n_ends
         unknown = self._tokenizer.token_to_id("[UNK]") or 0
         pieces: list[int] = []
         words: list[int] = []
@@ -167,25 +171,75 @@ class PretrainedReader:
             words += [word] * len(ids)
         yield Window(place, pieces, words)
 
-    def _read_windows(self, windows: Sequence[Window]) -> list[Tensor]:
-        """For every window one vector a piece."""
+    def _pieces(self, windows: Sequence[Window]) -> tuple[Tensor, Tensor]:
+        """The pieces of windows with their ends, padded, and which of them are there."""
         first, last = self._ends
         rows = [torch.tensor([*first, *window.pieces, *last]) for window in windows]
         ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        mask = torch.arange(ids.shape[1]) < torch.tensor([[len(row)] for row in rows])
+        return ids, torch.arange(ids.shape[1]) < torch.tensor([[len(row)] for row in rows])
+
+    def _read_windows(self, windows: Sequence[Window]) -> list[Tensor]:
+        """For every window one vector a piece."""
+        ids, mask = self._pieces(windows)
         states = self._encoder(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states
-        mean = (states[self.layers // 2] + states[self.layers]) / 2
-        return [mean[row, len(first) : len(first) + len(window.pieces)] for row, window in enumerate(windows)]
+        return self.without_ends(windows, (states[self.layers // 2] + states[self.layers]) / 2)
+
+    def without_ends(self, windows: Sequence[Window], states: Tensor) -> list[Tensor]:
+        """The states of every window's own pieces."""
+        before = len(self._ends[0])
+        return [states[row, before : before + len(window.pieces)] for row, window in enumerate(windows)]
+
+    @property
+    def n_ends(self) -> int:
+        """How many pieces stand around those of a window."""
+        return sum(map(len, self._ends))
+
+    @property
+    def encoder_layers(self) -> Any:
+        """The layers of an encoder that is `LAYERED`, from the lowest."""
+        return self._encoder.encoder.layer
+
+    def lower_states(self, windows: Sequence[Window], depth: int) -> list[Tensor]:
+        """For every window the states of its pieces, ends included, after so many layers."""
+        ids, mask = self._pieces(windows)
+        encoder: Any = self._encoder
+        states = encoder.embeddings(input_ids=ids)
+        for layer in self.encoder_layers[:depth]:
+            states = after(layer, states, mask[:, None, None])
+        return [states[row, : self.n_ends + len(window.pieces)] for row, window in enumerate(windows)]
 
 
-def _batches(windows: Sequence[Window]) -> Iterator[list[Window]]:
-    """Windows, the shortest first, in batches of a bounded number of pieces."""
-    part: list[Window] = []
-    for window in windows:
-        if part and (len(part) + 1) * (len(window.pieces) + 2) > MOST_PIECES:
+def after(layer: torch.nn.Module, states: Tensor, mask: Tensor) -> Tensor:
+    """The states that a layer makes of those below it; some versions of the library wrap them."""
+    found = layer(states, mask)
+    return found[0] if isinstance(found, tuple) else found
+
+
+def in_words(
+    texts: Sequence[Sequence[str]], windows: Sequence[Window], vectors: Sequence[Tensor], width: int
+) -> list[Tensor]:
+    """For every text [words, width]: the mean over a word's pieces. `vectors` has a row for every piece of a window."""
+    lengths = [max(len(text), 1) for text in texts]
+    if not windows:
+        return list(torch.zeros(sum(lengths), width).split(lengths))
+    starts = [0, *accumulate(lengths)]
+    # A word has all its pieces in one window.
+    rows = torch.tensor([starts[window.text] + word for window in windows for word in window.words])
+    counts = torch.bincount(rows, minlength=starts[-1])[rows].unsqueeze(1)
+    pieces = torch.cat(list(vectors))
+    rows, counts = rows.to(pieces.device), counts.to(pieces.device)
+    found = torch.zeros(starts[-1], width, device=pieces.device).index_add(0, rows, pieces / counts)
+    return list(found.split(lengths))
+
+
+def batches(windows: Sequence[Window]) -> Iterator[list[int]]:
+    """The places of windows, the shortest first, in batches of a bounded number of pieces."""
+    part: list[int] = []
+    for place in sorted(range(len(windows)), key=lambda place: len(windows[place].pieces)):
+        if part and (len(part) + 1) * (len(windows[place].pieces) + 2) > MOST_PIECES:
             yield part
             part = []
-        part.append(window)
+        part.append(place)
     if part:
         yield part
 

@@ -12,13 +12,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from filelock import FileLock
 from torch import Tensor
 
-from tpn2f.contextual.reader import PretrainedReader
 from tpn2f.contextual.text import text_of
 from tpn2f.domain import Problem, cache_folder
 from tpn2f.errors import ConfigError
@@ -97,10 +97,23 @@ class VectorStore:
         self._open(self.folder / f"{name}.json")
 
 
-class StoredReader:
-    """A frozen encoder with a store before it."""
+@runtime_checkable
+class TextReader(Protocol):
+    """What a store can stand before: a row for every word of a text, or for every piece."""
 
-    def __init__(self, live: PretrainedReader, folder: Path | None = None) -> None:
+    width: int
+
+    def key(self) -> str: ...
+
+    def identity(self) -> Mapping[str, object]: ...
+
+    def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]: ...
+
+
+class StoredReader:
+    """A frozen encoder, or the frozen layers of one, with a store before it."""
+
+    def __init__(self, live: TextReader, folder: Path | None = None) -> None:
         self.live, self.width = live, live.width
         self.store = VectorStore((folder or cache_folder() / "contextual") / live.key(), live.width)
 

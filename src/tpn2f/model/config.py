@@ -77,6 +77,8 @@ class ModelConfig:
     d_contextual: Count = 0
     """Width of the vectors that a pre-trained encoder gives the words of a text, which are projected and added; 0 for
     none. `data.reader` names the encoder; the model does not carry it."""
+    reader_layers: Count = 0
+    """How many of the encoder's last layers are trained with the model, which carries them; 0 keeps all frozen."""
     repeats: bool = False
     """A word that comes again later in the text, or that has come before, gets a learned vector more for each: what a
     question asks about is what its story named."""
@@ -122,6 +124,8 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.reader_layers and not self.d_contextual:
+            raise ValueError(f"reader_layers is {self.reader_layers}, but d_contextual is 0: there is no reader")
         if self.writes_trees and self.knows_names:
             raise ValueError(
                 f"a {self.decoder} decoder can have neither grounded arguments nor guided attention; "

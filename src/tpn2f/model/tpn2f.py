@@ -63,6 +63,8 @@ class Model(nn.Module):
             self.decoder = TupleDecoder(config, n_relations, n_arguments, n_positions)
         else:
             self.decoder = FlatDecoder(config, n_relations, n_arguments)
+        self.reader: nn.Module | None = None
+        """Layers of a pre-trained encoder that are trained with the model; who reads the texts puts them here."""
         # Comes from the vocabularies, so a checkpoint does not hold it.
         self.argument_of_word: Tensor | None
         known = torch.tensor(argument_of_word, dtype=torch.long) if config.knows_names else None

@@ -96,9 +96,12 @@ def _sources(config: Config) -> list[tuple[str, str]]:
     vectors = config.training.word_vectors
     own = vectors in ("random", "company")
     rows = [("sources", "; ".join(named))] if named else []
-    parts = [] if own else [f"fixed word vectors of {Path(vectors).name}"]
+    role = "fixed word vectors of" if config.model.d_static else "words that start from"
+    parts = [] if own else [f"{role} {Path(vectors).name}"]
     if config.data.reader:
         parts.append(f"{config.data.reader} reads before it, and has to be installed")
+    if config.model.reader_layers:
+        parts.append(f"the last {config.model.reader_layers} layers of it are tuned, and carried here")
     return [*rows, ("pre-trained", "; ".join(parts) or "nothing")]
 
 

@@ -122,7 +122,7 @@ def row_label(report: Mapping[str, Any]) -> str:
     model = config["model"]
     side = model.get("variant") or SIDES[model["encoder"], model["decoder"]]
     grounded = "grounded " if model.get("grounded") else ""
-    reader = " with MiniLM" if model.get("d_contextual") else ""
+    reader = " with tuned MiniLM" if model.get("reader_layers") else " with MiniLM" if model.get("d_contextual") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
     system = "retrieval+model with our" if facts.get("memory") else "our"

@@ -20,7 +20,7 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
-from tpn2f.contextual import StoredReader, load_reader
+from tpn2f.contextual import LowerLayers, StoredReader, TunedReader, load_reader
 from tpn2f.domain import Domain, Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
@@ -71,16 +71,18 @@ class Trainer:
         self.data_digest = digest(examples)
         vectors = named_vectors(config)
         more = vectors.words[: config.data.more_words] if vectors is not None else ()
-        live = load_reader(config.data.reader, config.model.d_contextual)
-        self.reader = None if live is None else StoredReader(live)
-        self.codec = replace(Codec.build(examples, config.data.word_at_least, more), reader=self.reader)
+        live, layers = load_reader(config.data.reader, config.model.d_contextual), config.model.reader_layers
+        # What never changes is read once: all layers of a frozen encoder, the lower ones of one that is tuned.
+        self.reader = None if live is None else StoredReader(LowerLayers(live, layers) if layers else live)
+        reader = TunedReader(live, layers, self.reader) if live is not None and layers else self.reader
+        self.codec = replace(Codec.build(examples, config.data.word_at_least, more), reader=reader)
         self.examples = weigh(parts, config)
         self.lengths = [(len(e.problem.words), len(e.program)) for e, _ in self.examples]
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec).to(self.device)
         start_words(self.model, self.codec, self.examples, config, vectors, processes)
         self.solver = Solver(domain, self.codec, self.model)
-        self.optimizer = make_optimizer(self.model, config.training.recurrent_rate)
+        self.optimizer = make_optimizer(self.model, config.training.recurrent_rate, config.training.reader_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]
         self.standing = Standing()
         self.batches_an_epoch = len(batch_order(self.lengths, config.training.batch_size, 0, 0))

@@ -1,4 +1,4 @@
-"""The optimiser: Adam with a rate of its own for recurrent weights, and its state as named tensors.
+"""The optimiser: Adam with rates of their own for recurrent weights and for a tuned reader, its state as named tensors.
 
 The rate itself is set by the training loop at every step.
 """
@@ -14,17 +14,19 @@ from torch import Tensor
 from tpn2f.errors import CheckpointError
 
 
-def make_optimizer(model: torch.nn.Module, recurrent_rate: float) -> torch.optim.Optimizer:
-    """Adam over two groups: recurrent weights, whose `factor` is the given one, and the rest."""
-    return torch.optim.Adam(_rate_groups(model, recurrent_rate), fused=True)
+def make_optimizer(model: torch.nn.Module, recurrent_rate: float, reader_rate: float = 1.0) -> torch.optim.Optimizer:
+    """Adam over three groups: recurrent weights and those of a tuned reader, whose `factor` is given, and the rest."""
+    return torch.optim.Adam(_rate_groups(model, recurrent_rate, reader_rate), fused=True)
 
 
-def _rate_groups(model: torch.nn.Module, recurrent_rate: float) -> list[dict[str, Any]]:
-    """The parameters in two groups: recurrent weights with a rate of their own, and the rest."""
-    recurrent = [p for name, p in model.named_parameters() if "recurrent" in name or "weight_hh" in name]
-    ids = {id(parameter) for parameter in recurrent}
-    others = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-    return [{"params": others, "factor": 1.0}, {"params": recurrent, "factor": recurrent_rate}]
+def _rate_groups(model: torch.nn.Module, recurrent_rate: float, reader_rate: float) -> list[dict[str, Any]]:
+    """The parameters in groups with rates of their own; the rest comes first."""
+    groups: dict[str, list[Tensor]] = {"rest": [], "recurrent": [], "reader": []}
+    for name, parameter in model.named_parameters():
+        recurrent = "recurrent" if "recurrent" in name or "weight_hh" in name else "rest"
+        groups["reader" if name.startswith("reader.") else recurrent].append(parameter)
+    factors = {"rest": 1.0, "recurrent": recurrent_rate, "reader": reader_rate}
+    return [{"params": groups[kind], "factor": factor} for kind, factor in factors.items()]
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
