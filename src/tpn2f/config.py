@@ -70,6 +70,8 @@ class TrainingConfig:
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     reader_rate: Amount = 0.05
     """A factor on the learning rate of the layers of a pre-trained reader, `model.reader_layers`."""
+    reader_precision: Literal["float32", "bf16"] = "float32"
+    """Of the products in these layers while they learn; 16 bits are faster where the processor has them."""
     schedule: Literal["constant", "exponential", "cosine"] = "constant"
     decay: float = 0.95
     """The factor per epoch of the exponential schedule."""

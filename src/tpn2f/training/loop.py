@@ -58,6 +58,7 @@ class Trainer:
         self._unwritten: CheckpointError | None = None
         self.hardware = choose_hardware(config.training.device, config.training.precision)
         self.device = self.hardware.device
+        self.reading = choose_hardware(config.training.device, config.training.reader_precision)
         if config.training.tensorboard:
             check_tensorboard()
         splits = splits or Splits(domain)
@@ -199,7 +200,8 @@ class Trainer:
         cost = torch.zeros(1, device=self.device)
         mine = self.processes.share(examples)
         if mine:
-            batch = self.codec.batch(mine, self.config.data.noise, self.config.data.unmarked).to(self.device)
+            with self.reading.mixed():
+                batch = self.codec.batch(mine, self.config.data.noise, self.config.data.unmarked).to(self.device)
             with self.hardware.mixed():
                 loss = self.model.loss(*batch)
             # The mean over this share, scaled so that the shares sum to the mean over the whole batch.

@@ -41,7 +41,7 @@ GRADES = {
     "X": "no program that gives the answer is known",
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 30_000, "dev": 600, "test": 2_000}
+GENERATED_COUNT: Mapping[str, int] = {"train": 60_000, "dev": 600, "test": 2_000}
 SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""

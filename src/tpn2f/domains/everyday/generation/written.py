@@ -28,7 +28,7 @@ from tpn2f.errors import DataError
 from tpn2f.program import Program, RelationalTuple
 
 FOLDER = Path(__file__).parent / "written"
-SHARE = 0.6
+SHARE = 0.7
 """How much of all generated problems are written stories."""
 SHE, HE = ("Ana", "Cleo", "Eve"), ("Bob", "Dan", "Finn")
 _NAME = re.compile(rf"\b({'|'.join(SHE + HE)})('s)?\b")
