@@ -1,5 +1,6 @@
 """The solver: text in, worked solution out, honest about what it does not know."""
 
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solution import Question
 from tpn2f.solver import BY_OPTION, Solver, make_model, setting
+from tpn2f.trust.belief import Belief
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -216,3 +218,26 @@ def test_the_package_has_the_solver():
     assert tpn2f.Solver is Solver
     with pytest.raises(AttributeError, match="no attribute 'Resolver'"):
         tpn2f.Resolver  # noqa: B018
+
+
+def test_a_choice_of_calibration_ranks_the_candidates_that_make_sense(solver):
+    everyday = Solver(load_domain("everyday"), solver.codec, solver.model, 1.0)
+    problem = everyday.domain.read("Tom has 3 pens and 4 books. How many things are there?")
+    programs = ["subtract(n0,n1)", "subtract(n1,n1)|add(n0,#0)", "add(n0,n1)"]
+    candidates = [Candidate(Program.parse(text), -1.0 - place, 0.0) for place, text in enumerate(programs)]
+    assert everyday.best_of(problem, candidates) is candidates[1], "below zero makes no sense"
+    twice = Belief(("steps with one thing twice",), (0.0,), (1.0,), (-2.0,), 0.0)
+    everyday.choice = twice
+    assert everyday.best_of(problem, candidates) is candidates[2]
+    assert everyday.best_of(problem, candidates[:1]) is candidates[0]
+
+
+def test_alternatives_share_what_the_answer_leaves(solver):
+    sure = copy(solver)
+    sure.belief = Belief((), (), (), (), 1.0)
+    problem = solver.domain.read("multiply 6 by 7")
+    programs = ["multiply(n0, n1)", "add(n0, n1)", "subtract(n0, n1)"]
+    candidates = [Candidate(Program.parse(text), -1.0, 0.0) for text in programs]
+    solution = sure.work(problem, candidates)
+    assert solution.confidence + sum(one.confidence for one in solution.alternatives) == pytest.approx(1)
+    assert solution.alternatives[0].confidence == solution.alternatives[1].confidence < solution.confidence

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tpn2f.errors import CheckpointError, DataError
-from tpn2f.trust.belief import FARTHEST, Belief, fit_belief
+from tpn2f.trust.belief import FARTHEST, Belief, fit_belief, fit_choice
 
 
 def drawn(count: int = 3000, seed: int = 1) -> tuple[list[dict[str, float]], list[bool]]:
@@ -77,3 +77,40 @@ def test_nothing_cannot_be_fitted():
 def test_what_is_no_belief_is_refused(wrong):
     with pytest.raises(CheckpointError, match="here: the checkpoint's belief"):
         Belief.from_json(wrong, "here")
+
+
+def beams(count: int = 400, seed: int = 3) -> list[tuple[list[dict[str, float]], list[bool]]]:
+    """Questions with four candidates; the right one mostly has the largest 2 a - b, whatever the level is."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(count):
+        level = chance.gauss(0, 5)
+        rows = [{"a": chance.gauss(0, 1), "b": chance.gauss(0, 1), "level": level} for _ in range(4)]
+        scores = [2 * row["a"] - row["b"] - math.log(-math.log(chance.random())) for row in rows]
+        found.append((rows, [score == max(scores) for score in scores]))
+    return found
+
+
+def test_a_choice_ranks_the_right_candidate_first():
+    choice = fit_choice(beams(3000), penalty=0.1)
+    found = {name: weight / spread for name, weight, spread in zip(choice.names, choice.weights, choice.deviations)}
+    assert found["a"] == pytest.approx(2, rel=0.1) and found["b"] == pytest.approx(-1, rel=0.1)
+    assert abs(found["level"]) < 1e-6, "what all candidates of a question share chooses nothing"
+    assert choice.score({"a": 1.0, "b": 0.0}) > choice.score({"a": 0.0, "b": 0.0}) > choice.score({"a": 0.0, "b": 1.0})
+    assert Belief.from_json(json.loads(json.dumps(choice.to_json())), "here") == choice
+
+
+def test_questions_without_a_choice_teach_none():
+    same = [([{"a": 1.0}, {"a": 2.0}], [True, True]), ([{"a": 1.0}, {"a": 2.0}], [False, False])]
+    with pytest.raises(DataError, match="a right and a wrong candidate"):
+        fit_choice(same)
+    assert fit_choice([*beams(50), *same[:0]]) == fit_choice(beams(50))
+
+
+def test_questions_can_count_differently():
+    up, down = ([{"a": 0.0}, {"a": 1.0}], [False, True]), ([{"a": 0.0}, {"a": 1.0}], [True, False])
+    assert (
+        fit_choice([up, down] * 20, [3.0, 1.0] * 20).weights[0]
+        > 0
+        > fit_choice([up, down] * 20, [1.0, 3.0] * 20).weights[0]
+    )

@@ -3,10 +3,12 @@
 import math
 from dataclasses import replace
 
+import pytest
+
 from tpn2f.domain import Problem
 from tpn2f.program import Program
 from tpn2f.trust.memory import Nearest, remember
-from tpn2f.trust.signals import Answered, doubts, look_up, name_some, signals
+from tpn2f.trust.signals import Answered, agreements, doubts, look_up, name_some, signals
 
 PROBLEM = Problem(("tom", "has", "n0", "and", "n1", "and", "n2"), {"n0": 3.0, "n1": 4.0, "n2": 50.0})
 ANSWER = Answered(PROBLEM, Program.parse("add(n0,n1)"), 7.0, math.log(0.8), math.log(0.9))
@@ -75,3 +77,19 @@ def test_a_value_that_is_no_number_is_not_doubted_for_it():
 
 def test_only_some_of_many_words_are_named():
     assert name_some([f"w{n}" for n in range(100)]).endswith("w11 and 88 more")
+
+
+def test_the_shape_of_a_program_is_a_signal():
+    odd = replace(ANSWER, program=Program.parse("subtract(n0,n0)|add(n0,n1)|add(n1,n2)|add(#1,#2)"))
+    found = signals(odd)
+    assert (found["idle steps"], found["steps with one thing twice"], found["numbers used again"]) == (1, 1, 2)
+    plain = signals(ANSWER)
+    assert not plain["idle steps"] and not plain["steps with one thing twice"] and not plain["numbers used again"]
+
+
+def test_candidates_agree_by_their_values():
+    logs = [math.log(part) for part in (0.4, 0.2, 0.3, 0.1)]
+    assert agreements([7.0, 7, 8.0, None], logs) == pytest.approx([0.6, 0.6, 0.3, 0.0])
+    assert agreements([], []) == []
+    assert agreements(["text", "text", True], [-1.0, -1.0, -math.inf]) == [1.0, 1.0, 0.0]
+    assert agreements([1.0], [-1e9]) == [1.0]

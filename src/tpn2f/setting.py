@@ -152,6 +152,11 @@ def read_belief(checkpoint: Checkpoint, where: str) -> tuple[Belief | None, floa
     return Belief.from_json(checkpoint.state["belief"], where), float(found)
 
 
+def read_choice(checkpoint: Checkpoint, where: str) -> Belief | None:
+    """What ranks the candidates of a checkpoint's model; None where calibration found nothing."""
+    return Belief.from_json(checkpoint.state["choice"], where) if "choice" in checkpoint.state else None
+
+
 def read_temperature(checkpoint: Checkpoint, where: str) -> float | None:
     """What log-probabilities are divided by; None for a model that was never calibrated."""
     found = checkpoint.state.get("temperature")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -35,6 +36,7 @@ from tpn2f.setting import (
     load_language,
     make_model,
     read_belief,
+    read_choice,
     read_memory,
     read_setting,
     read_temperature,
@@ -44,7 +46,7 @@ from tpn2f.setting import (
 from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
 from tpn2f.trust.belief import Belief, probability
 from tpn2f.trust.memory import Memory
-from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
+from tpn2f.trust.signals import Answered, Known, agreements, doubts, look_up, signals
 from tpn2f.wording import clean
 
 __all__ = [
@@ -76,6 +78,8 @@ class Solver:
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
         self.belief: Belief | None = None
         """What turns the signals of an answer into its confidence; None: its probability alone does."""
+        self.choice: Belief | None = None
+        """What ranks the candidates of a beam by their signals; None: their probability does."""
         self.guess_below = GUESS
         self.memory: Memory | None = None
         self.learned_from = ""
@@ -130,6 +134,7 @@ class Solver:
         solver.texts, solver.learned_from = checkpoint.texts, config.data.train
         solver.memory = read_memory(checkpoint, where)
         solver.belief, solver.guess_below = read_belief(checkpoint, where)
+        solver.choice = read_choice(checkpoint, where)
         return solver
 
     def predict(
@@ -268,14 +273,24 @@ class Solver:
         return self.best_that_runs(problem, candidates) if isinstance(self.domain, JudgesAnswers) else candidates[0]
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
-        """The best candidate that has a value, and one that makes sense where the domain can tell."""
+        """The best candidate that has a value, and one that makes sense where the domain can tell: by the choice that
+        calibration found, or by its probability. The first one where none is left."""
+        answered = self.answered(problem, candidates)
+        return candidates[self.pick([self.makes_sense(one) for one in answered], answered)]
 
-        def runs(program: Program) -> bool:
-            value, _, error = self._run(program, problem)
-            judge = self.domain if isinstance(self.domain, JudgesAnswers) else None
-            return not error and (judge is None or judge.makes_sense(value, problem))
+    def pick(self, sensible: Sequence[bool], answered: Sequence[Answered]) -> int:
+        """The place of the candidate to take."""
+        left = [place for place, there in enumerate(sensible) if there]
+        if self.choice is None or not left:
+            return left[0] if left else 0
+        choice = self.choice
+        return max(left, key=lambda place: choice.score(signals(answered[place])))
 
-        return first_accepted(candidates, runs)
+    def makes_sense(self, answered: Answered) -> bool:
+        """Whether a candidate has a value, and one that can be the answer where the domain can tell."""
+        if answered.value is None:
+            return False
+        return not isinstance(self.domain, JudgesAnswers) or self.domain.makes_sense(answered.value, answered.problem)
 
     def _with_options(self) -> HasOptions:
         if not isinstance(self.domain, HasOptions):
@@ -286,22 +301,17 @@ class Solver:
         """The best candidate, run on the problem. `text` is what a person wrote, for what is found by it."""
         best = candidates[0]
         value, steps, error = self._run(best.program, problem)
-        known = look_up(self.memory, problem, text)
-        answered = self._answered(problem, best, value, known)
-        others = []
-        for candidate in candidates[1:]:
-            other, _, reason = self._run(candidate.program, problem)
-            sure = self.confidence(self._answered(problem, candidate, other, known))
-            others.append(Alternative(candidate.program, other, sure, reason))
+        answered, *rest = self.answered(problem, candidates, look_up(self.memory, problem, text))
+        sure = self.confidence(answered)
         return Solution(
             problem,
             best.program,
             value,
             steps,
-            self.confidence(answered),
+            sure,
             error,
             answered.unknown,
-            tuple(others),
+            self._alternatives(candidates[1:], rest, sure),
             calibrated=self.temperature is not None,
             notes=self._notes(problem),
             notation=notation_of(self.domain),
@@ -312,25 +322,41 @@ class Solver:
             unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
         )
 
+    def _alternatives(
+        self, candidates: Sequence[Candidate], answered: Sequence[Answered], sure: float
+    ) -> tuple[Alternative, ...]:
+        """The other candidates. Where signals say how sure the answer is, they share what it leaves, by probability."""
+        together = sum(math.exp(candidate.log_probability) for candidate in candidates) or 1.0
+        found = []
+        for candidate, one in zip(candidates, answered):
+            _, _, reason = self._run(candidate.program, one.problem)
+            share = (1 - sure) * math.exp(candidate.log_probability) / together
+            shown = self.confidence(one) if self.belief is None else share
+            found.append(Alternative(candidate.program, one.value, shown, reason))
+        return tuple(found)
+
     def confidence(self, answered: Answered) -> float:
         """How probable it is that an answer is right: by its signals, or by its probability alone."""
         if self.belief is not None:
             return self.belief.confidence(signals(answered))
         return probability(answered.log_probability, self.temperature)
 
-    def signals(self, problem: Problem, candidate: Candidate, text: str = "") -> dict[str, float]:
-        """What tells whether a candidate is right."""
-        value, _, _ = self._run(candidate.program, problem)
-        return signals(self._answered(problem, candidate, value, look_up(self.memory, problem, text)))
+    def answered(self, problem: Problem, candidates: Sequence[Candidate], known: Known | None = None) -> list[Answered]:
+        """All candidates for a question, run, with what tells whether each is right. `known` is the same for all."""
+        values = [self._run(candidate.program, problem)[0] for candidate in candidates]
+        shares = agreements(values, [candidate.log_probability for candidate in candidates])
+        return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares)]
 
-    def _answered(self, problem: Problem, candidate: Candidate, value: object, known: Known) -> Answered:
+    def _answered(
+        self, problem: Problem, candidate: Candidate, value: object, agreement: float, known: Known
+    ) -> Answered:
         found: Collection[str] = ()
         if isinstance(self.domain, DoubtsAnswers) and candidate.program is not None:
             found = self.domain.doubtful(problem, candidate.program, value)
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
         doubted = {name: name in found for name in doubts_of(self.domain)}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
-        return Answered(problem, *said, doubts=doubted, **known)
+        return Answered(problem, *said, agreement=agreement, doubts=doubted, **known)
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
         return (

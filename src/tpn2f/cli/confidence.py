@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -22,8 +23,13 @@ from tpn2f.cli.terminal import (
     spinner,
     write,
 )
-from tpn2f.domain import Splits, split_roles
+from tpn2f.domain import JudgesAnswers, Splits, split_roles
 from tpn2f.errors import DataError
+
+if TYPE_CHECKING:
+    from tpn2f.confidence import Considered, Judged
+    from tpn2f.solver import Solver
+    from tpn2f.trust.belief import Belief
 
 
 def calibrate(
@@ -61,7 +67,7 @@ def calibrate(
     """Calibrate a model's confidence: fit it on dev, measure it on sources left out, and store it with the model."""
     from tpn2f.cli.display import show_calibration, show_trust
     from tpn2f.confidence import calibrate as find
-    from tpn2f.confidence import facts, find_trust, halves, judge, make_memory, write_calibration
+    from tpn2f.confidence import consider, facts, find_trust, halves, make_memory, write_calibration
     from tpn2f.evaluation import digest
     from tpn2f.pretrained import find_model
     from tpn2f.solver import Solver
@@ -82,7 +88,7 @@ def calibrate(
                 solver.memory = make_memory(solver.domain, solver.learned_from, splits)
             except DataError as error:
                 err.print(f"without a memory of the training texts: {escape(str(error))}", soft_wrap=True)
-        judged = judge(
+        considered = consider(
             solver,
             split,
             width,
@@ -91,6 +97,7 @@ def calibrate(
             splits,
             by_answer,
         )
+        choice, judged = _choose(solver, considered, width)
         found, trust = find(*halves(judged), goal), find_trust(judged, trusted)
     mode = _mode(width)
     told = {
@@ -100,6 +107,7 @@ def calibrate(
         "mode": mode,
         "right": "by answer" if by_answer else "strictly",
         **facts(found),
+        "choice": None if choice is None else choice.to_json(),
         "trust": trust.facts(),
     }
     text = json.dumps(told | {"examples_sha256": digest(splits.take(split))}, indent=1)
@@ -110,10 +118,22 @@ def calibrate(
             show_calibration(out, found)
             show_trust(out, trust)
     if not dry:
-        place = write_calibration(model, found, trust, solver.memory)
+        place = write_calibration(model, found, trust, solver.memory, choice)
         err.print(f"confidence written into {escape(str(place))}", soft_wrap=True)
     if output is not None:
         write(output, text)
+
+
+def _choose(solver: Solver, considered: Sequence[Considered], width: int) -> tuple[Belief | None, list[Judged]]:
+    """The choice among candidates, where there is any, and the answers that it gives to what it was not fitted on."""
+    from tpn2f.confidence import choose_outside, find_choice
+
+    if width == 1 or not isinstance(solver.domain, JudgesAnswers):
+        return None, [one.taken(None, chooses=isinstance(solver.domain, JudgesAnswers)) for one in considered]
+    try:
+        return find_choice(considered), choose_outside(considered)
+    except DataError:  # nothing to choose: all candidates are right, or none is
+        return None, [one.taken(None) for one in considered]
 
 
 def _mode(width: int) -> str:

@@ -1,5 +1,9 @@
 """How far a confidence can be trusted: answers judged on dev, one temperature, signals measured on sources left out."""
 
+from tpn2f.confidence.choosing import Considered as Considered
+from tpn2f.confidence.choosing import choose_outside as choose_outside
+from tpn2f.confidence.choosing import find_choice as find_choice
+from tpn2f.confidence.judging import consider as consider
 from tpn2f.confidence.judging import half as half
 from tpn2f.confidence.judging import halves as halves
 from tpn2f.confidence.judging import judge as judge

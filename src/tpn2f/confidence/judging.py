@@ -11,22 +11,26 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from tpn2f.checkpoint import locked, read_checkpoint, write_checkpoint
+from tpn2f.confidence.choosing import Considered
 from tpn2f.confidence.sources import Trust
 from tpn2f.confidence.temperature import Calibration, Judged
-from tpn2f.domain import Domain, Example, NamesLicences, Problem, Splits, split_parts, split_roles
+from tpn2f.domain import Domain, Example, JudgesAnswers, NamesLicences, Problem, Splits, split_parts, split_roles
 from tpn2f.errors import DataError
 from tpn2f.pretrained import find_model
 from tpn2f.program import Program
 from tpn2f.setting import KNOWN, MEMORY, RUNS
 from tpn2f.solver import Solver
+from tpn2f.trust.belief import Belief
 from tpn2f.trust.memory import Memory, remember
+from tpn2f.trust.signals import look_up, signals
 
 
-def judge(
+def consider(
     solver: Solver,
     split: str,
     width: int = 0,
@@ -35,8 +39,8 @@ def judge(
     splits: Splits | None = None,
     by_answer: bool = False,
     tests: bool = False,
-) -> list[Judged]:
-    """A split solved and judged, strictly or by the answer, with signals. A limit holds for each of joined splits.
+) -> list[Considered]:
+    """A split solved, every candidate judged strictly or by the answer. A limit holds for each of joined splits.
 
     A width of 0 is the solver's usual one, with which people are answered.
 
@@ -53,17 +57,33 @@ def judge(
         width or solver.usual_width,
         progress=lambda done: progress(done, len(examples)),
     )
-    judged = []
+    considered = []
     for (part, example), candidates in zip(examples, found):
-        best = solver.best_of(example.problem, candidates)
-        right = best.program == example.program
-        if by_answer:
-            right = best.program is not None and is_right(solver.domain, best.program, example)
-        signals = solver.signals(example.problem, best, example.text)
-        judged.append(
-            Judged(best.log_probability, right, signals, source_of(solver.domain, part, example), half(example.problem))
+        known = look_up(solver.memory, example.problem, example.text)
+        answered = solver.answered(example.problem, candidates, known)
+        considered.append(
+            Considered(
+                tuple(candidate.log_probability for candidate in candidates),
+                tuple(_is_right(solver.domain, candidate.program, example, by_answer) for candidate in candidates),
+                tuple(map(signals, answered)),
+                tuple(map(solver.makes_sense, answered)),
+                source_of(solver.domain, part, example),
+                half(example.problem),
+            )
         )
-    return judged
+    return considered
+
+
+def judge(solver: Solver, *asked: Any, **settings: Any) -> list[Judged]:
+    """What `consider` considers, answered as people are: one prediction a question."""
+    chooses = isinstance(solver.domain, JudgesAnswers)
+    return [one.taken(solver.choice, chooses) for one in consider(solver, *asked, **settings)]
+
+
+def _is_right(domain: Domain, program: Program | None, example: Example, by_answer: bool) -> bool:
+    if program is None or not by_answer:
+        return program == example.program
+    return is_right(domain, program, example)
 
 
 def is_right(domain: Domain, program: Program, example: Example) -> bool:
@@ -97,24 +117,30 @@ def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Mem
 
 
 def write_calibration(
-    place: Path | str, calibration: Calibration, trust: Trust | None = None, memory: Memory | None = None
+    place: Path | str,
+    calibration: Calibration,
+    trust: Trust | None = None,
+    memory: Memory | None = None,
+    choice: Belief | None = None,
 ) -> Path:
     """Puts what was found into a model's checkpoint; the weights stay what they are."""
     folder = find_model(place)
     # In a run directory a training may write the same checkpoint.
     run = folder.parent.parent if folder.parent.name == "checkpoints" else None
     if run is None:
-        _rewrite(folder, calibration, trust, memory)
+        _rewrite(folder, calibration, trust, memory, choice)
     else:
         with locked(run):
-            _rewrite(folder, calibration, trust, memory)
+            _rewrite(folder, calibration, trust, memory, choice)
     return folder
 
 
-def _rewrite(folder: Path, calibration: Calibration, trust: Trust | None, memory: Memory | None) -> None:
+def _rewrite(
+    folder: Path, calibration: Calibration, trust: Trust | None, memory: Memory | None, choice: Belief | None
+) -> None:
     checkpoint = read_checkpoint(folder)
     # What an earlier calibration found is not mixed with this one.
-    found = ("temperature", "threshold", "belief", "guess_below")
+    found = ("temperature", "threshold", "belief", "guess_below", "choice")
     state = {key: value for key, value in checkpoint.state.items() if key not in found}
     state["temperature"] = calibration.temperature
     tensors, texts = dict(checkpoint.tensors), dict(checkpoint.texts)
@@ -122,6 +148,8 @@ def _rewrite(folder: Path, calibration: Calibration, trust: Trust | None, memory
         state["threshold"] = None if calibration.safe is None else calibration.safe.threshold
     else:
         state |= {"belief": trust.belief.to_json(), "guess_below": trust.guess_below}
+    if choice is not None:
+        state["choice"] = choice.to_json()
     if memory is not None:
         tensors[MEMORY] = {RUNS: torch.from_numpy(memory.field)}
         texts[KNOWN] = "".join(f"{question}\n" for question in memory.questions)

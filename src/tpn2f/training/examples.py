@@ -25,27 +25,27 @@ class Part(NamedTuple):
     """How often an epoch shows each of them."""
 
 
-class Mixed(NamedTuple):
+class Taught(NamedTuple):
     """An example of a mixture."""
 
     example: Example
     part: Part
 
 
-def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Mixed]:
+def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Taught]:
     """The examples of a split, or of several joined by a plus, one split after the other: `gsm8k+generated*0.5`.
 
-    A number behind a split is what each of its examples counts; 1 without one. A second number, as in `mathqa*0.5*3`, is
-    how often an epoch shows them. A limit takes only the first examples.
+    A number behind a split is what each of its examples counts; 1 without one. A second number, as in `mathqa*0.5*3`,
+    is how often an epoch shows them. A limit takes only the first examples.
     """
     parts = mixture_parts(names)
     for name in parts:  # checked before anything is read, also those that a limit would never reach
         splits.check(name)
-    found: list[Mixed] = []
+    found: list[Taught] = []
     for name, part in parts.items():
         if not limit or len(found) < limit:
             taken = splits.take(name, limit - len(found) if limit else 0)
-            found += [Mixed(example, part) for example in taken]
+            found += [Taught(example, part) for example in taken]
     return found
 
 
@@ -68,7 +68,7 @@ def _read_part(text: str) -> tuple[str, Part]:
     return name.strip(), Part(weight, int(times))
 
 
-def weigh(parts: Sequence[Mixed], config: Config) -> list[Weighted]:
+def weigh(parts: Sequence[Taught], config: Config) -> list[Weighted]:
     """The examples of an epoch; weights have the mean 1, so that the learning rate means the same."""
     pairs = [Weighted(example, part.weight) for example, part in parts]
     times = {_pair(example): part.times for example, part in reversed(parts)}

@@ -1,4 +1,5 @@
-"""How sure an answer is, from named signals: a logistic model, small enough to be read as JSON.
+"""How sure an answer is, from named signals: a logistic model, small enough to be read as JSON. A *choice* is one, too:
+it tells the right one among the candidates for the same question.
 
 Fitted by Newton's method with a penalty on the weights (L2), on signals that are brought to mean 0 and deviation 1.
 The numbers survive JSON exactly, so a stored belief gives the same confidence everywhere.
@@ -7,7 +8,7 @@ The numbers survive JSON exactly, so a stored belief gives the same confidence e
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,8 +37,12 @@ class Belief:
 
     def confidence(self, signals: Mapping[str, float]) -> float:
         """The probability that an answer with these signals is right. A signal that is not given counts as usual."""
-        total = math.fsum([self.bias, *self.parts(signals).values()])
+        total = self.score(signals)
         return 1 / (1 + math.exp(-total)) if total > -700 else 0.0
+
+    def score(self, signals: Mapping[str, float]) -> float:
+        """The log-odds that an answer with these signals is right; of a choice, what candidates are ranked by."""
+        return math.fsum([self.bias, *self.parts(signals).values()])
 
     def parts(self, signals: Mapping[str, float]) -> dict[str, float]:
         """What each signal adds to the log-odds: below 0 it speaks against the answer."""
@@ -87,27 +92,92 @@ def fit_belief(
     """
     if not signals:
         raise DataError("a belief needs at least one answer to be fitted")
-    names = [name for name in signals[0] if len({one[name] for one in signals}) > 1]
-    table = np.array([[one[name] for name in names] for one in signals], dtype=np.float64).reshape(len(signals), -1)
+    names, table = _table(signals)
     counts = np.ones(len(signals)) if weights is None else np.asarray(weights, dtype=np.float64)
     counts = counts * (len(signals) / counts.sum())
-    means = (counts @ table) / len(signals)
-    deviations = np.sqrt((counts @ (table - means) ** 2) / len(signals)).clip(min=1e-9)
-    scaled = ((table - means) / deviations).clip(-FARTHEST, FARTHEST)
+    scaled, means, deviations = _scaled(table, counts)
     inputs = np.hstack([scaled, np.ones((len(signals), 1))])
     target = np.asarray(right, dtype=np.float64)
     cost = np.diag([penalty] * len(names) + [1e-3])
-    found = np.zeros(len(names) + 1)
-    for _ in range(50):
+
+    def slope_and_curve(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         chance = 1 / (1 + np.exp(-(inputs @ found).clip(-30, 30)))
         slope = inputs.T @ (counts * (chance - target)) + cost @ found
-        curve = (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + cost
+        return slope, (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + cost
+
+    return _belief(names, means, deviations, _newton(slope_and_curve, len(names) + 1))
+
+
+def fit_choice(
+    questions: Sequence[tuple[Sequence[Mapping[str, float]], Sequence[bool]]],
+    weights: Sequence[float] | None = None,
+    penalty: float = PENALTY,
+) -> Belief:
+    """What ranks a right candidate above the wrong ones for the same question best; its scores mean nothing else.
+
+    A question is the signals of its candidates and which of them are right; one without a right and a wrong one says
+    nothing. Raises DataError where no question says anything.
+    """
+    counts = [1.0] * len(questions) if weights is None else list(weights)
+    told = [
+        (*question, count) for question, count in zip(questions, counts) if any(question[1]) and not all(question[1])
+    ]
+    if not told:
+        raise DataError("a choice needs a question with a right and a wrong candidate to be fitted")
+    names, table = _table([one for candidates, _, _ in told for one in candidates])
+    scaled, means, deviations = _scaled(table, np.ones(len(table)))
+    ends = np.cumsum([len(candidates) for candidates, _, _ in told])
+    groups = [
+        (rows, np.asarray(right, dtype=bool), count * len(told) / sum(count for *_, count in told))
+        for rows, (_, right, count) in zip(np.split(scaled, ends[:-1]), told)
+    ]
+
+    def slope_and_curve(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        slope, curve = penalty * found, penalty * np.eye(len(found))
+        for rows, right, count in groups:
+            scores = rows @ found
+            chance = np.exp(scores - scores.max())
+            chance /= chance.sum()
+            among = np.where(right, chance, 0.0)
+            among /= max(float(among.sum()), 1e-300)
+            slope = slope + count * (chance - among) @ rows
+            mean = chance @ rows
+            # The curve of the wrong ones alone: it is never negative, so that every step goes down.
+            curve = curve + count * ((rows * chance[:, None]).T @ rows - np.outer(mean, mean))
+        return slope, curve
+
+    found = _newton(slope_and_curve, len(names))
+    return _belief(names, means, deviations, np.append(found, 0.0))
+
+
+def _table(signals: Sequence[Mapping[str, float]]) -> tuple[list[str], np.ndarray]:
+    """The signals that vary, and their values: a row for every answer."""
+    names = [name for name in signals[0] if len({one[name] for one in signals}) > 1]
+    rows = [[one[name] for name in names] for one in signals]
+    return names, np.array(rows, dtype=np.float64).reshape(len(signals), -1)
+
+
+def _scaled(table: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every column with mean 0 and deviation 1; then the means and deviations that it had."""
+    means = (counts @ table) / len(table)
+    deviations = np.sqrt((counts @ (table - means) ** 2) / len(table)).clip(min=1e-9)
+    return ((table - means) / deviations).clip(-FARTHEST, FARTHEST), means, deviations
+
+
+def _newton(slope_and_curve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], size: int) -> np.ndarray:
+    found = np.zeros(size)
+    for _ in range(50):
+        slope, curve = slope_and_curve(found)
         step = np.linalg.solve(curve, slope)
         # Newton's step may be too long far from the best place.
-        step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
+        step *= min(1.0, 5.0 / max(float(np.abs(step).max(initial=0.0)), 1e-12))
         found = found - step
-        if float(np.abs(step).max()) < 1e-9:
+        if float(np.abs(step).max(initial=0.0)) < 1e-9:
             break
+    return found
+
+
+def _belief(names: Sequence[str], means: np.ndarray, deviations: np.ndarray, found: np.ndarray) -> Belief:
     spread, mean, weight = (tuple(map(float, row)) for row in (deviations, means, found[:-1]))
     return Belief(tuple(names), mean, spread, weight, float(found[-1]))
 

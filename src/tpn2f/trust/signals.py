@@ -7,12 +7,13 @@ Everything here holds for any language; what only a language knows comes from it
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
 from tpn2f.domain import Problem
-from tpn2f.program import Program
+from tpn2f.program import Program, reference
 from tpn2f.trust.memory import Memory, Nearest
 from tpn2f.wording import cut
 
@@ -20,6 +21,8 @@ MOST_COUNTED = 10
 """From so many steps or numbers on, one more says nothing."""
 HUGE = 10.0
 """How many times larger than every number of the question an answer is that is doubted."""
+LEAST = -20.0
+"""Below this log-probability a program is as good as impossible."""
 UNSURE = 0.5
 """Below this probability a step is as good as tossed."""
 UNFAMILIAR = 0.4
@@ -48,6 +51,8 @@ class Answered:
     new: tuple[str, ...] = ()
     """Words that training did not have, though the model may have an idea of them."""
     nearest: Nearest | None = None
+    agreement: float = 1.0
+    """The share of what search held to be probable that gives this value, too."""
     doubts: Mapping[str, bool] = field(default_factory=dict)
     """What the domain looks for in an answer, and whether it is there."""
 
@@ -56,6 +61,24 @@ class Answered:
         """The values of the question that the program does not use."""
         used = {argument for step in self.program or () for argument in step.arguments}
         return tuple(name for name in self.problem.bindings if name not in used)
+
+    @property
+    def idle(self) -> int:
+        """How many steps have a result that nothing uses, though they are not the last."""
+        steps = self.program or ()
+        used = {reference(argument) for step in steps for argument in step.arguments}
+        return sum(place not in used for place in range(len(steps) - 1))
+
+    @property
+    def doubled(self) -> int:
+        """How many steps have the same argument twice, such as subtract(n0, n0)."""
+        return sum(len(set(step.arguments)) < len(step.arguments) for step in self.program or ())
+
+    @property
+    def reused(self) -> int:
+        """How many values of the question are used more than once."""
+        used = Counter(argument for step in self.program or () for argument in step.arguments)
+        return sum(used[name] > 1 for name in self.problem.bindings)
 
     @property
     def number(self) -> float | None:
@@ -83,6 +106,18 @@ class Known(TypedDict, total=False):
     nearest: Nearest | None
 
 
+def agreements(values: Sequence[object], log_probabilities: Sequence[float]) -> list[float]:
+    """For every candidate the share of the probability of all that falls on its value; no value agrees with none."""
+    highest = max(log_probabilities, default=0.0)
+    shares = [math.exp(found - highest) if found > -math.inf else 0.0 for found in log_probabilities]
+    keys = [f"{number:.6g}" if (number := _number(value)) is not None else repr(value) for value in values]
+    together = sum(shares) or 1.0
+    return [
+        sum(share for other, share in zip(keys, shares) if other == key) / together if value is not None else 0.0
+        for key, value in zip(keys, values)
+    ]
+
+
 def look_up(memory: Memory | None, problem: Problem, text: str = "") -> Known:
     """What a memory knows of a question; nothing where there is none."""
     if memory is None:
@@ -99,9 +134,11 @@ def signals(answered: Answered) -> dict[str, float]:
     steps = len(answered.program or ())
     found = {
         "probability": math.exp(answered.log_probability),
+        "log-probability": max(answered.log_probability, LEAST),
         "odds of the program": _odds(answered.log_probability),
         "weakest step": math.exp(answered.weakest),
         "odds of the weakest step": _odds(answered.weakest),
+        "agreement": answered.agreement,
         "unused numbers": float(min(len(answered.unused), MOST_COUNTED)),
         "any unused number": float(bool(answered.unused)),
         "no value": float(answered.value is None),
@@ -111,6 +148,10 @@ def signals(answered: Answered) -> dict[str, float]:
         "huge": min(answered.huge, float(MOST_COUNTED)),
         "a number of the question": float(number in given),
         "steps": float(min(steps, MOST_COUNTED)),
+        "idle steps": float(min(answered.idle, MOST_COUNTED)),
+        "steps with one thing twice": float(min(answered.doubled, MOST_COUNTED)),
+        "numbers used again": float(min(answered.reused, MOST_COUNTED)),
+        "size": math.log10(min(max(abs(number or 0.0), 1e-3), 1e9)),
         "numbers": float(min(len(answered.problem.bindings), MOST_COUNTED)),
         "words": math.log(max(len(answered.problem.words), 1)),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tpn2f.domain import Problem, Reading, ReadsWithInputs
 from tpn2f.errors import DataError, ProgramSyntaxError
@@ -71,7 +71,11 @@ def solve_together(solver: Solver, name: str, questions: Sequence[Asked]) -> lis
 def _solved(solver: Solver, name: str, asked: Asked, found: Sequence[Found]) -> Solved:
     best = solver.best_of(asked.reading.valued, found)
     ranked = [best, *(candidate for candidate in found if candidate is not best)]
-    solutions = [solver.work(asked.reading.valued, [candidate], asked.text) for candidate in ranked]
+    first = solver.work(asked.reading.valued, ranked, asked.text)
+    others = (solver.work(asked.reading.valued, [candidate], asked.text) for candidate in ranked[1:])
+    # How sure each is depends on all of them.
+    known = zip(others, first.alternatives)
+    solutions = [first, *(replace(other, confidence=alternative.confidence) for other, alternative in known)]
     if asked.reading.program is not None:
         solutions = [without_model(solution) for solution in solutions]
     candidates = [_candidate(solution) for solution in solutions]
