@@ -6,7 +6,7 @@ from tpn2f.config import Config, DataConfig
 from tpn2f.domain import Example, Problem
 from tpn2f.errors import DataError
 from tpn2f.program import Program
-from tpn2f.training.examples import Taught, Part, mixture_parts, spread, weigh
+from tpn2f.training.examples import Part, Taught, mixture_parts, spread, weigh
 
 
 def example(*words: str) -> Example:
