@@ -97,6 +97,7 @@ def test_tuned_at_the_rate_nothing_it_learns_what_it_learns_with_the_frozen_one(
 def test_its_layers_learn_at_a_rate_of_their_own(config, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     trainer = make_trainer(tmp_path / "run", config)
+    assert trainer.model.reader is not None
     own = {id(weight) for weight in trainer.model.reader.parameters()}
     factors = {
         group["factor"] for group in trainer.optimizer.param_groups if own & {id(weight) for weight in group["params"]}
@@ -136,7 +137,8 @@ def test_a_checkpoint_carries_the_tuned_layers_and_their_average(config, run):
 def test_it_answers_with_its_tuned_layers(config, run, tmp_path):
     solver = Solver.load(run, trust=True)
     kept = read_checkpoint(run / "checkpoints" / "best").tensors["model"]
-    assert isinstance(solver.codec.reader, TunedReader) and solver.model.reader is solver.codec.reader.tuned
+    assert isinstance(solver.codec.reader, TunedReader) and solver.model.reader is not None
+    assert solver.model.reader is solver.codec.reader.tuned
     for name, weight in solver.model.reader.named_parameters():
         assert torch.equal(weight, kept[f"reader.{name}"])
     assert solver.solve("what is 3 plus 4 ?", width=3).program is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import torch
 from test_training_loop import CONFIG, make_trainer
 from tpn2f.errors import ConfigError, DataError, N2FError
 from tpn2f.training.vector_file import convert_vectors, read_vectors
+from tpn2f.training.word_start import OWN
 
 TABLE = {"the": [0.5, 0.0, 0.0], "apple": [0.0, 2.0, 0.0], "ate": [0.0, 0.0, -1.0]}
 TEXT = "".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in TABLE.items())
@@ -95,6 +97,27 @@ def test_training_reads_words_that_it_never_saw(tmp_path: Path) -> None:
     again = make_trainer(tmp_path / "run", config)
     again.resume()
     torch.testing.assert_close(again.model.encoder.embedding.table(), embedding.table(), rtol=0, atol=0)
+
+
+def test_without_a_width_for_fixed_vectors_they_are_the_start_of_learned_ones(tmp_path: Path) -> None:
+    """Words of the file begin with its directions, the others and the names of values anywhere; all are learned."""
+    (tmp_path / "vectors.txt").write_text("what 1 0 0\nis 0 1 0\nn0 0 0 1\n")
+    convert_vectors(tmp_path / "vectors.txt", tmp_path / "vectors", 10)
+    training = replace(CONFIG.training, epochs=1)
+    config = replace(CONFIG, training=replace(training, word_vectors=str(tmp_path / "vectors")))
+    trainer = make_trainer(tmp_path / "run", config)
+    plain = make_trainer(tmp_path / "plain", replace(CONFIG, training=training)).model.encoder.embedding.weight
+    words, embedding = trainer.codec.words, trainer.model.encoder.embedding
+    start = embedding.weight.detach().clone()
+    length = plain.square().sum(1).mean().sqrt()
+    for word, place in (("what", 0), ("is", 1)):
+        expected = OWN * plain[words.id(word)]
+        expected[place] += math.sqrt(1 - OWN**2) * length
+        torch.testing.assert_close(start[words.id(word)], expected)
+    assert "n0" in words and torch.equal(start[words.id("n0")], plain[words.id("n0")])
+    assert embedding.projection is None and "encoder.embedding.static" not in trainer.model.state_dict()
+    list(trainer.run())
+    assert not torch.equal(embedding.weight[words.id("what")], start[words.id("what")])
 
 
 @pytest.mark.parametrize(

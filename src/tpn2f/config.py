@@ -65,7 +65,8 @@ class TrainingConfig:
     learning_rate: Amount = 1.15e-3
     word_vectors: str = "random"
     """Where word embeddings start: `random`; `company`, alike for words with the same neighbours in training; or a file
-    that `tpn2f data vectors` made. With `model.d_static` the file's vectors stay fixed and are projected."""
+    that `tpn2f data vectors` made, such as GloVe's. They are learned further. With `model.d_static` the file's vectors
+    stay fixed instead, and are projected and added."""
     recurrent_rate: float = 1.0
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     reader_rate: Amount = 0.05
@@ -198,11 +199,12 @@ def write_config(config: Config) -> str:
 
 
 def _override(values: dict[str, Any], override: str) -> None:
-    key, value = _read_setting(override)
+    key, value = read_setting(override)
     _put(values, key, value, f"--set {override!r}")
 
 
-def _read_setting(text: str) -> tuple[str, Any]:
+def read_setting(text: str) -> tuple[str, Any]:
+    """The name and the value of `training.epochs=10`. Raises ConfigError for another form."""
     key, sign, words = text.partition("=")
     if not sign or not key.strip():
         raise ConfigError(f"--set {text!r}: expected key=value, such as training.epochs=10")

@@ -197,7 +197,8 @@ class PretrainedReader:
     @property
     def encoder_layers(self) -> Any:
         """The layers of an encoder that is `LAYERED`, from the lowest."""
-        return self._encoder.encoder.layer
+        encoder: Any = self._encoder
+        return encoder.encoder.layer
 
     def lower_states(self, windows: Sequence[Window], depth: int) -> list[Tensor]:
         """For every window the states of its pieces, ends included, after so many layers."""

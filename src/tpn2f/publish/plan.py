@@ -13,7 +13,7 @@ from pathlib import Path
 from tpn2f.checkpoint import read_latest
 from tpn2f.config import Config
 from tpn2f.errors import DataError
-from tpn2f.publish.reproduce import TABLES, report_path
+from tpn2f.publish.reproduce import TABLES, is_kept, report_path
 from tpn2f.publish.rows import load_result
 from tpn2f.wording import format_duration
 
@@ -63,6 +63,8 @@ def _plan(table: str, row: str, config: Config, run: Path, results: Path) -> Pla
     known = TABLES[table]
     epochs, modes = config.training.epochs, known.rows[row]
     scored = f"scored on {', '.join(known.splits)} ({'; '.join(mode.title for mode in modes)})"
+    if is_kept(table, row, config, results):
+        return PlannedRow(row, epochs, epochs, True, None, "", "scored already")
     found = read_latest(run / "checkpoints")
     if found is not None:
         standing = found[0].state["standing"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,13 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint, read_latest
-from tpn2f.config import Config, load_config
-from tpn2f.domain import Splits
+from tpn2f.config import Config, load_config, make_config, what_is_learned
+from tpn2f.domain import Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import GREEDY, Found, Mode, evaluate_model, search_split
 from tpn2f.metrics import Report
+from tpn2f.publish import ablation
 from tpn2f.publish.bundle import write_half
+from tpn2f.publish.rows import load_result
 from tpn2f.solver import Solver
+
+FEW = 40
+"""So many questions are answered one by one, to see what an answer costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,10 @@ class Table:
     """What is told first of a row."""
     own: str = "tpn2f"
     """What the row with the table's own name is called in the names of its reports; it may be nothing."""
+    limit: int = 0
+    """How many examples of a split are scored, the first ones; 0 for all."""
+    keeps: bool = False
+    """Whether a row is left as it is if its reports are there, of the same config."""
 
 
 TABLES = {
@@ -99,12 +109,46 @@ TABLES = {
         metric="answer",
         own="",
     ),
+    **{
+        ablation.table_name(name): Table(
+            dict.fromkeys(ablation.ablation_rows(name), (GREEDY,)),
+            (),
+            (
+                "One seed and a small budget: it compares rows with one another, and none with a row of another table.",
+                "The weights are chosen on the splits for dev that the table shows; rows differ by chance, too.",
+                "A row that finds the vectors of its texts on disk does not pay for reading them.",
+            ),
+            splits=task.splits,
+            metric=task.metric,
+            limit=ablation.FIRST,
+            keeps=True,
+        )
+        for name, task in ablation.TASKS.items()
+    },
 }
+SEVERAL = {"ablation": tuple(map(ablation.table_name, ablation.TASKS))}
+"""Names for tables that are made together."""
 
 
 def row_config(configs: Path, row: str, settings: Sequence[str] = ()) -> Config:
     """The config of a row. Raises ConfigError for one that is not there."""
+    if row in ablation.ROWS:
+        return ablation.ablation_config(configs, row, settings)
     return load_config(configs / f"{row}.toml", settings)
+
+
+def is_kept(table: str, row: str, config: Config, results: Path) -> bool:
+    """Whether a row is left as it is: all its reports are there, and of a finished training with this config."""
+    known = TABLES[table]
+    places = [report_path(results, table, split, row, mode) for split in known.splits for mode in known.rows[row]]
+    if not known.keeps or not all(place.is_file() for place in places):
+        return False
+    trained = [load_result(results, place.name)["facts"].get("training", {}) for place in places]
+    wanted = what_is_learned(config)
+    return all(
+        facts.get("finished") and what_is_learned(make_config(facts.get("config"), str(place))) == wanted
+        for facts, place in zip(trained, places)
+    )
 
 
 def training_facts(run: Path) -> dict[str, Any]:
@@ -127,8 +171,8 @@ def _facts(latest: Checkpoint, best: Checkpoint) -> dict[str, Any]:
         "best_epoch": best.state["standing"]["epoch"],
         "best_dev": round(best.state["standing"]["best"], 4),
         "steps": last["step"],
-        "hours": round(last["seconds"] / 3600, 2),
-        "cpu_hours": None if (worked := last.get("cpu_seconds")) is None else round(worked / 3600, 2),
+        "hours": round(last["seconds"] / 3600, 4),
+        "cpu_hours": None if (worked := last.get("cpu_seconds")) is None else round(worked / 3600, 4),
         "weights": sum(tensor.numel() for tensor in best.tensors["model"].values()),
         "machine": _machine(),
         "config": best.state["config"],
@@ -144,26 +188,38 @@ def score_row(
     data: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda split, done, total: None,
     trust: bool = False,
+    limit: int = 0,
 ) -> Iterator[tuple[str, Mode, Report]]:
     """Scores the halved best weights of a run on splits: what is reported is what would be shipped.
 
-    Modes of the same width share a search.
+    Modes of the same width share a search. A `limit` takes only the first examples of a split.
     """
     # Before the first report is written, which may be a change of the tree.
     commit = _commit()
     training = training_facts(run)
     solver = Solver.load(write_half(run), data, trust=trust)
     splits = Splits(solver.domain)
+    pace = answer_cpu_milliseconds(solver, splits.take(names[0], FEW))
     for split in names:
         searches: dict[int, Found] = {}
         for mode in modes:
             if mode.width not in searches:
                 told = partial(progress, split)
-                searches[mode.width] = search_split(solver, splits.take(split), mode, told)
+                searches[mode.width] = search_split(solver, splits.take(split, limit), mode, told)
             found = searches[mode.width]
-            report, _, _ = evaluate_model(solver, split, row, mode, splits=splits, found=found)
+            report, _, _ = evaluate_model(solver, split, row, mode, limit, splits=splits, found=found)
             facts = {**report.facts, "row": row, "training": training, "commit": commit}
+            facts["answer_cpu_milliseconds"] = pace
             yield split, mode, replace(report, facts=facts)
+
+
+def answer_cpu_milliseconds(solver: Solver, examples: Sequence[Example]) -> float:
+    """What a question costs that comes alone and is answered greedily: CPU time, the mean over examples."""
+    solver.predict([examples[0].problem])  # what is only done once
+    started = time.process_time()
+    for example in examples:
+        solver.predict([example.problem])
+    return round(1000 * (time.process_time() - started) / len(examples), 2)
 
 
 def report_path(results: Path, table: str, split: str, row: str, mode: Mode = GREEDY) -> Path:

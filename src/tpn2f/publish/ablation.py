@@ -1,0 +1,134 @@
+"""What each part of the reader is worth: the rows of the ablation, their configs, and their tables.
+
+A row is a task, a system and a step. `configs/ablation/` has a config a task and the settings of the steps, each of
+which keeps those of the steps before it. Rows of a task have equal epochs and the same examples.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpn2f.config import Config, change_config, load_config, read_setting
+from tpn2f.errors import ConfigError, DataError
+from tpn2f.model import systems
+from tpn2f.publish.rows import load_result, markdown, metric_cell
+
+STEPS = {
+    "words": "words",
+    "glove": "+ GloVe start",
+    "grounded": "+ grounded arguments",
+    "sharp": "+ sharp attention",
+    "minilm": "+ MiniLM, frozen",
+    "tuned": "+ MiniLM, tuned",
+}
+SYSTEMS = {"lstm2tp": "LSTM2TP", "tpn2f": "TP-N2F"}
+FIRST = 1500
+"""So many examples of a split are scored, the first ones: all of dev would cost more than some trainings."""
+
+
+@dataclass(frozen=True, slots=True)
+class AblationTask:
+    """A data set of the ablation."""
+
+    splits: tuple[str, ...]
+    """What its rows are scored on; the first one comes first in the table."""
+    metric: str
+    """What is told first of a row."""
+    columns: Mapping[str, tuple[str, str, str]]
+    """Column -> split, group and metric."""
+
+
+TASKS = {
+    "everyday": AblationTask(
+        ("mawps-valid", "gsm8k-dev", "svamp", "mawps-test"),
+        "answer",
+        {
+            "MAWPS valid": ("mawps-valid", "all", "answer"),
+            "GSM8K dev": ("gsm8k-dev", "all", "answer"),
+            "SVAMP": ("svamp", "all", "answer"),
+            "MAWPS test": ("mawps-test", "all", "answer"),
+        },
+    ),
+    "mathqa": AblationTask(
+        ("dev",),
+        "strict",
+        {
+            "strict": ("dev", "all", "strict"),
+            "template seen": ("dev", "template seen in train", "strict"),
+            "unseen": ("dev", "template unseen in train", "strict"),
+            "nearest option": ("dev", "all", "nearest_option"),
+        },
+    ),
+}
+
+
+def table_name(task: str) -> str:
+    return f"ablation-{task}"
+
+
+def ablation_rows(task: str) -> dict[str, tuple[str, str]]:
+    """The rows of a task with their systems and steps, in the order in which they are trained."""
+    return {f"{table_name(task)}-{system}-{step}": (system, step) for system in SYSTEMS for step in STEPS}
+
+
+ROWS = {row: (task, *parts) for task in TASKS for row, parts in ablation_rows(task).items()}
+"""Row -> task, system, step."""
+
+
+def ablation_config(configs: Path, row: str, settings: Sequence[str] = ()) -> Config:
+    """The config of a row; `settings` such as `training.epochs=1` are put over it. Raises ConfigError."""
+    task, system, last = ROWS[row]
+    folder = configs / "ablation"
+    changes: dict[str, Any] = {"name": row, **{f"model.{key}": value for key, value in systems[system].items()}}
+    path = folder / "steps.toml"
+    try:
+        steps = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: the steps of the ablation cannot be read: {error}") from error
+    if list(steps) != list(STEPS) or not all(isinstance(step, dict) for step in steps.values()):
+        raise ConfigError(f"{path} has the steps {', '.join(steps)}; expected tables {', '.join(STEPS)}")
+    for step in list(STEPS)[: list(STEPS).index(last) + 1]:
+        changes |= steps[step]
+    return change_config(
+        load_config(folder / f"{task}.toml"), {**changes, **dict(map(read_setting, settings))}, str(path)
+    )
+
+
+def ablation_table(task: str) -> Callable[[Path], str]:
+    """The rows of a task, as many as are scored: accuracy in percent and what it costs."""
+
+    def table(folder: Path) -> str:
+        known = TASKS[task]
+        costs = ["CPU-hours", "CPU-milliseconds an answer", "MB"]
+        rows = [["ablation", *known.columns, *costs]]
+        for system, step in ablation_rows(task).values():
+            reports = _reports(folder, task, f"{system}-{step}")
+            if reports:
+                cells = [_cell(reports, *where) for where in known.columns.values()]
+                rows.append([f"{SYSTEMS[system]}, {STEPS[step]}", *cells, *_costs(next(iter(reports.values())))])
+        return markdown(rows) if len(rows) > 1 else "No row is scored yet."
+
+    return table
+
+
+def _reports(folder: Path, task: str, short: str) -> dict[str, dict[str, Any]]:
+    """The reports of a row by split, as many as are there."""
+    names = {split: f"{table_name(task)}-{split}-{short}.json" for split in TASKS[task].splits}
+    return {split: load_result(folder, name) for split, name in names.items() if (folder / name).is_file()}
+
+
+def _cell(reports: Mapping[str, Mapping[str, Any]], split: str, group: str, metric: str) -> str:
+    return metric_cell(reports[split], group, metric, interval=False) if split in reports else ""
+
+
+def _costs(report: Mapping[str, Any]) -> list[str]:
+    facts, training = report["facts"], report["facts"]["training"]
+    try:
+        worked = "not counted" if training["cpu_hours"] is None else f"{training['cpu_hours']:.2f}"
+        return [worked, f"{facts['answer_cpu_milliseconds']:.0f}", f"{2 * training['weights'] / 1e6:.1f}"]
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{report.get('title')}: the report does not say what the row cost: {error!r}") from error

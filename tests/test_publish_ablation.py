@@ -1,0 +1,130 @@
+"""The ablation: a step keeps what those before it have, rows are comparable, scored rows are left, costs are told."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from test_publish_reproduce import TINY
+from tpn2f.config import Config
+from tpn2f.domain import load_domain, split_roles
+from tpn2f.errors import ConfigError, DataError
+from tpn2f.evaluation import Mode
+from tpn2f.model import systems
+from tpn2f.publish.ablation import ROWS, STEPS, TASKS, ablation_config, ablation_rows, ablation_table
+from tpn2f.publish.reproduce import TABLES, Table, is_kept
+
+CONFIGS = Path(__file__).parent.parent / "configs"
+
+
+def config_of(task: str, system: str, step: str) -> Config:
+    return ablation_config(CONFIGS, f"ablation-{task}-{system}-{step}")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_step_keeps_what_the_steps_before_it_have(task):
+    words, glove, grounded, sharp, minilm, tuned = (config_of(task, "tpn2f", step) for step in STEPS)
+    assert (words.training.word_vectors, words.model.grounded, words.model.d_contextual) == ("random", False, 0)
+    assert glove.training.word_vectors.endswith(".safetensors") and glove.model == words.model
+    assert glove.model.d_static == 0  # a start that is learned further, not fixed vectors
+    assert grounded.model == replace(glove.model, grounded=True)
+    assert sharp.model.grounded and sharp.model.sharpness and sharp.model.attention_guide
+    assert minilm.model == replace(sharp.model, d_contextual=384) and minilm.data.reader
+    assert tuned.model == replace(minilm.model, reader_layers=2) and tuned.training == minilm.training
+    assert minilm.training.word_vectors == glove.training.word_vectors
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_of_a_task_learn_the_same_for_as_long(task):
+    configs = [ablation_config(CONFIGS, row) for row in ablation_rows(task)]
+    assert [config.name for config in configs] == list(ablation_rows(task))
+    assert len({(config.training.epochs, config.training.batch_size, config.training.seed) for config in configs}) == 1
+    assert len({replace(config.data, reader="") for config in configs}) == 1
+    # One system more costs one encoder more: nothing else differs.
+    for step in STEPS:
+        plain, ours = config_of(task, "lstm2tp", step), config_of(task, "tpn2f", step)
+        assert plain == replace(ours, name=plain.name, model=replace(ours.model, **systems["lstm2tp"]))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_are_scored_on_dev_and_on_tests_that_choose_nothing(task):
+    domain = load_domain(task)
+    known, config = TASKS[task], config_of(task, "tpn2f", "words")
+    assert set(known.splits) <= set(domain.splits)
+    assert not set(config.data.dev.split("+")) & set(split_roles(domain).tests)
+    assert {split for split, _, _ in known.columns.values()} == set(known.splits)
+
+
+def test_settings_of_a_person_come_last():
+    (row, *_) = ROWS
+    assert ablation_config(CONFIGS, row, ["training.epochs=1"]).training.epochs == 1
+    with pytest.raises(ConfigError, match=r"there is no training\.epoch"):
+        ablation_config(CONFIGS, row, ["training.epoch=1"])
+
+
+@pytest.mark.parametrize("text", [None, "words = [", "[words]\n[glove]\n"])
+def test_steps_that_cannot_be_read_are_told(text, tmp_path):
+    (tmp_path / "ablation").mkdir()
+    if text is not None:
+        (tmp_path / "ablation" / "steps.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"steps.toml.*(cannot be read|has the steps words, glove; expected)"):
+        ablation_config(tmp_path, next(iter(ROWS)))
+
+
+def test_the_plan_has_all_rows(tpn2f, tmp_path):
+    asked = ("reproduce", "ablation", "--dry-run", "--root", str(CONFIGS.parent), "--runs", str(tmp_path))
+    told = tpn2f(*asked)
+    assert told.code == 0, told.err
+    rows = [line.partition(":")[0] for line in told.out.splitlines() if line.startswith("ablation-")]
+    assert rows == list(ROWS) and len(rows) == 24
+    few = tpn2f(*asked, "--row", "ablation-mathqa-tpn2f-words")
+    assert few.out.splitlines()[0].startswith("ablation-mathqa-tpn2f-words: ") and few.out.count("\n") == 2
+
+
+def report(values: dict[str, dict[str, float]], weights: int = 1_000_000) -> dict:
+    groups = [
+        {"name": name, "count": 10, "metrics": {m: {"value": v, "low": v, "high": v} for m, v in metrics.items()}}
+        for name, metrics in values.items()
+    ]
+    training = {"cpu_hours": 0.0712, "weights": weights}
+    return {"title": "t", "groups": groups, "facts": {"answer_cpu_milliseconds": 12.4, "training": training}}
+
+
+def test_the_table_has_accuracy_and_costs_of_the_rows_that_are_scored(tmp_path):
+    table = ablation_table("mathqa")
+    assert table(tmp_path) == "No row is scored yet."
+    values = {"all": {"strict": 0.5, "nearest_option": 0.6}, "template unseen in train": {"strict": 0.25}}
+    place = tmp_path / "ablation-mathqa-dev-tpn2f-grounded.json"
+    place.write_text(json.dumps(report(values)))
+    head, _, row = table(tmp_path).splitlines()
+    assert head.count("|") == row.count("|") and head.startswith("| ablation | strict | template seen | unseen |")
+    assert row == "| TP-N2F, + grounded arguments | 50.0 |  | 25.0 | 60.0 | 0.07 | 12 | 2.0 |"
+    assert ablation_table("everyday")(tmp_path) == "No row is scored yet."
+    place.write_text(json.dumps({**report(values), "facts": {"training": {}}}))
+    with pytest.raises(DataError, match="does not say what the row cost"):
+        table(tmp_path)
+
+
+def test_a_row_that_is_scored_is_left_as_it_is(tpn2f, tmp_path, monkeypatch):
+    tiny = Table({"tiny": (Mode(),)}, (), (), splits=("dev",), limit=7, keeps=True)
+    monkeypatch.setitem(TABLES, "arithmetic", tiny)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 1"))
+    (tmp_path / "README.md").write_text("no tables\n")
+    told = ("reproduce", "arithmetic", "--root", str(tmp_path), "--runs", str(tmp_path / "runs"))
+    first = tpn2f(*told)
+    assert first.code == 0, first.err
+    place = tmp_path / "results" / "arithmetic-dev-tiny.json"
+    made = json.loads(place.read_text())
+    assert made["groups"][0]["count"] == 7 and made["facts"]["answer_cpu_milliseconds"] > 0
+    before = place.stat().st_mtime_ns
+    again = tpn2f(*told)
+    assert "tiny: scored already" in again.err and place.stat().st_mtime_ns == before
+    assert tpn2f(*told, "--dry-run").out.startswith("tiny: trained already (1 of 1 epochs); scored already")
+    # With another config it is another row.
+    other = tpn2f(*told, "--set", "training.epochs=2", "--dry-run")
+    assert "scored already" not in other.out
+    monkeypatch.setitem(TABLES, "arithmetic", replace(tiny, keeps=False))
+    config = ablation_config(CONFIGS, next(iter(ROWS)))
+    assert not is_kept("arithmetic", "tiny", config, tmp_path / "results")
