@@ -90,6 +90,11 @@ class Solution:
         return "" if self.error else format_value(self.value)
 
     @property
+    def plain_value(self) -> object:
+        """The value if JSON can hold it, else its text."""
+        return json_value(self.value)
+
+    @property
     def reply(self) -> str:
         """The answer as a person says it, rounded and with its unit: `$12.50`; empty when there is none."""
         return "" if self.error else format_answer(self.value, self.unit)

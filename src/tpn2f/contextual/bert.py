@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -39,15 +38,29 @@ class EncoderStates(NamedTuple):
     hidden_states: tuple[Tensor, ...]
 
 
+class Dense(nn.Linear):
+    """Without a first value, which would cost time and random numbers: the weights come from a file."""
+
+    def reset_parameters(self) -> None:
+        pass
+
+
+class Lookup(nn.Embedding):
+    """The same for a table."""
+
+    def reset_parameters(self) -> None:
+        pass
+
+
 class BertEmbeddings(nn.Module):
     """Pieces, places and the one kind of text, summed."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__()
         width = settings["hidden_size"]
-        self.word_embeddings = nn.Embedding(settings["vocab_size"], width)
-        self.position_embeddings = nn.Embedding(settings["max_position_embeddings"], width)
-        self.token_type_embeddings = nn.Embedding(settings["type_vocab_size"], width)
+        self.word_embeddings = Lookup(settings["vocab_size"], width)
+        self.position_embeddings = Lookup(settings["max_position_embeddings"], width)
+        self.token_type_embeddings = Lookup(settings["type_vocab_size"], width)
         self.LayerNorm = nn.LayerNorm(width, settings["layer_norm_eps"])
 
     def forward(self, input_ids: Tensor) -> Tensor:
@@ -62,9 +75,9 @@ class BertLayer(nn.Module):
         super().__init__()
         width, inner, eps = settings["hidden_size"], settings["intermediate_size"], settings["layer_norm_eps"]
         self.heads = settings["num_attention_heads"]
-        asked = nn.ModuleDict({name: nn.Linear(width, width) for name in ("query", "key", "value")})
+        asked = nn.ModuleDict({name: Dense(width, width) for name in ("query", "key", "value")})
         self.attention = nn.ModuleDict({"self": asked, "output": _added(width, width, eps)})
-        self.intermediate = nn.ModuleDict({"dense": nn.Linear(width, inner)})
+        self.intermediate = nn.ModuleDict({"dense": Dense(width, inner)})
         self.output = _added(inner, width, eps)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
@@ -109,8 +122,7 @@ def read_bert(settings_path: Path, weights_path: Path) -> Bert | None:
             return None
         settings = {"layer_norm_eps": 1e-12, **settings}
         weights = {name.removeprefix("bert."): tensor for name, tensor in load_file(weights_path).items()}
-        with torch.device("meta"):
-            bert = Bert(settings)
+        bert = Bert(settings)
         kept = {name: tensor.float() for name, tensor in weights.items() if not name.startswith(UNUSED)}
         bert.load_state_dict(kept, assign=True)
     except (OSError, ValueError, TypeError, AttributeError, RuntimeError, RecursionError, SafetensorError):
@@ -119,7 +131,7 @@ def read_bert(settings_path: Path, weights_path: Path) -> Bert | None:
 
 
 def _added(n_in: int, n_out: int, eps: float) -> nn.ModuleDict:
-    return nn.ModuleDict({"dense": nn.Linear(n_in, n_out), "LayerNorm": nn.LayerNorm(n_out, eps)})
+    return nn.ModuleDict({"dense": Dense(n_in, n_out), "LayerNorm": nn.LayerNorm(n_out, eps)})
 
 
 def _add(output: Any, found: Tensor, states: Tensor) -> Tensor:
