@@ -2,7 +2,8 @@
 
 import pytest
 
-from tpn2f.cli.questions import Unread, add_given, count_questions, open_questions, read_line, read_lines
+from tpn2f.bulk.records import Unread, add_given, read_line
+from tpn2f.cli.questions import count_questions, open_questions, read_lines
 from tpn2f.errors import DataError
 from tpn2f.solution import Question
 

@@ -7,7 +7,7 @@ import pytest
 from tpn2f.domain import Chosen, Problem, Unit, load_domain
 from tpn2f.program import Program, RelationalTuple
 from tpn2f.solution import Alternative, Solution
-from tpn2f.trust.memory import Nearest
+from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import clean, cut, format_answer, format_duration, format_step, json_value
 
 MATHQA = load_domain("mathqa")

@@ -7,7 +7,8 @@ import pytest
 
 from tpn2f.domain import Problem
 from tpn2f.program import Program
-from tpn2f.trust.memory import Nearest, remember
+from tpn2f.trust.memory import remember
+from tpn2f.trust.nearest import Nearest
 from tpn2f.trust.signals import Answered, agreements, doubts, look_up, name_some, signals
 
 PROBLEM = Problem(("tom", "has", "n0", "and", "n1", "and", "n2"), {"n0": 3.0, "n1": 4.0, "n2": 50.0})

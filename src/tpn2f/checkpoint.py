@@ -122,6 +122,12 @@ def read_checkpoint(place: Path) -> Checkpoint:
     return Checkpoint(tensors, state, texts)
 
 
+def fingerprint(place: Path) -> str:
+    """One word for a checkpoint; what has other files has another one. The files themselves are not read."""
+    files = _listed(find_checkpoint(place) or place)
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
 def _listed(place: Path) -> dict[str, str]:
     """The files that a manifest lists, with their checksums. Raises CheckpointError for names that lead elsewhere."""
     path = place / MANIFEST

@@ -10,7 +10,7 @@ from typing import Any
 from tpn2f.domain import Chosen, Problem, Step, Unit
 from tpn2f.errors import N2FError, NotAQuestion, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
-from tpn2f.trust.memory import Nearest
+from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import clean, cut, format_answer, format_step, format_sum, format_value, json_value
 
 GUESS = 0.7
@@ -88,6 +88,11 @@ class Solution:
     def answer(self) -> str:
         """The value as a person writes it; empty when there is none."""
         return "" if self.error else format_value(self.value)
+
+    @property
+    def plain_value(self) -> object:
+        """The value if JSON can hold it, else its text."""
+        return json_value(self.value)
 
     @property
     def reply(self) -> str:

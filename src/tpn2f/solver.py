@@ -189,15 +189,21 @@ class Solver:
         """
         question = Question(text, inputs or {}, options)
         reading = self.read(question)
-        return _shown(self._solution(question, reading, self.candidates([reading], width)[0]), width)
+        return self._solution(question, reading, self.candidates([reading], width)[0], others=bool(width))
 
     def solve_all(
-        self, questions: Iterable[str | Question], width: int = 0, batch_size: int = 32
+        self,
+        questions: Iterable[str | Question],
+        width: int = 0,
+        batch_size: int = 32,
+        alternatives: bool | None = None,
     ) -> Iterator[Solution]:
         """One solution a question, in order and as soon as its batch is done.
 
-        A question that cannot be read has a solution without a program, whose `error` says why.
+        A question that cannot be read has a solution without a program, whose `error` says why. Other candidates are
+        looked at if `alternatives`, or if nobody says but asks for a beam.
         """
+        others = bool(width) if alternatives is None else alternatives
         waiting = iter(questions)
         while part := list(islice(waiting, batch_size)):
             asked = [Question(question) if isinstance(question, str) else question for question in part]
@@ -213,7 +219,7 @@ class Solver:
                 if place in errors:
                     yield unread(question, errors[place])
                 else:
-                    yield _shown(self._solution(question, readings[place], found[place]), width)
+                    yield self._solution(question, readings[place], found[place], others)
 
     def candidates(self, readings: Sequence[Reading], width: int = 0) -> list[list[Candidate]]:
         """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
@@ -232,13 +238,16 @@ class Solver:
             self._with_options().choose(0.0, question.options)
         return reading
 
-    def _solution(self, question: Question, reading: Reading, candidates: Sequence[Candidate]) -> Solution:
+    def _solution(
+        self, question: Question, reading: Reading, candidates: Sequence[Candidate], others: bool
+    ) -> Solution:
+        """The best candidate at work, and the `others` beside it where they are wanted: each costs a run."""
         problem, options = reading.valued, question.options
         if options is not None:
             best = self.best_by_options(problem, candidates, options)
         else:
             best = self.best_of(problem, candidates)
-        ranked = [best, *(candidate for candidate in candidates if candidate is not best)]
+        ranked = [best, *(candidate for candidate in candidates if others and candidate is not best)]
         found = self.work(problem, ranked, clean(question.text))
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
         notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION if options else BY_SENSE)
@@ -386,11 +395,6 @@ class Solver:
                 f"{new:,} of {len(problem.words):,} words are new to the model: its confidence means little here"
             )
         return tuple(notes)
-
-
-def _shown(solution: Solution, width: int) -> Solution:
-    """The solution as it is wanted: who asked for no beam is shown no other candidates."""
-    return solution if width else replace(solution, alternatives=())
 
 
 def without_model(solution: Solution) -> Solution:

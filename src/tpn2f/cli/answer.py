@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from tpn2f.bulk.records import Unread, add_given
+from tpn2f.cli.bulk import AddressOption, OnOption, WorkersOption, choose_engine, solve_into
 from tpn2f.cli.display import show_run, show_solution
-from tpn2f.cli.questions import Line, Unread, add_given, count_questions, open_questions
+from tpn2f.cli.questions import Line, count_questions, open_questions
 from tpn2f.cli.terminal import (
     DataOption,
     DomainOption,
@@ -84,9 +86,22 @@ def solve(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--file", "-f", help="A file of questions, one per line, or JSONL with `question`, `options`, `inputs`."
+            "--file",
+            "-f",
+            help="A file of questions, one per line, or JSONL with `question`, `options`, `inputs`; with --output also "
+            "CSV and Parquet.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the answers into this folder, part by part. A stopped command continues there."),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--format", help="The format of the answers: jsonl, csv, parquet. Default: as the file.")
+    ] = "",
+    on: OnOption = "here",
+    workers: WorkersOption = 0,
+    address: AddressOption = None,
     options: Annotated[
         str | None, typer.Option("--options", "-o", help="Answers to choose from: 'a ) 38 , b ) 27.675 , ...'.")
     ] = None,
@@ -117,6 +132,17 @@ def solve(
             "with --file, or pipe questions in, one per line"
         )
     inputs = dict(read_input(text) for text in value or [])
+    engine = choose_engine(on, workers, address)
+    if output is not None:
+        from tpn2f.bulk.answers import Asking
+
+        places = (None if place is None else str(place) for place in (model, domain, data))
+        asking = Asking(*places, trust, width, abstain_below, inputs, options and clean(options))
+        if solve_into(file, output, asking, engine, kind):
+            raise typer.Exit(1)
+        return
+    if engine.name == "ray" or kind:
+        raise DataError("--on ray and --format are for answers in a folder: name one with --output")
     with ExitStack() as stack:
         if question:
             lines = iter([Line("", Question(text)) for text in question])
@@ -163,7 +189,7 @@ class Told:
         with progress_line() as update:
             while part := list(islice(lines, self.batch_size)):
                 asked = [line.asked for line in part if isinstance(line.asked, Question)]
-                solved = self.solver.solve_all(asked, self.width, self.batch_size)
+                solved = self.solver.solve_all(asked, self.width, self.batch_size, self.alternatives > 0)
                 for line in part:
                     solution = None if isinstance(line.asked, Unread) else next(solved)
                     reason = line.asked.reason if isinstance(line.asked, Unread) else ""

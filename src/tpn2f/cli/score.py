@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from tpn2f.cli.bulk import AddressOption, OnOption, WorkersOption, choose_engine
 from tpn2f.cli.terminal import (
     DataOption,
     JsonOption,
@@ -24,7 +25,7 @@ from tpn2f.cli.terminal import (
     warn_skipped,
     write,
 )
-from tpn2f.domain import DEFAULT_DOMAIN, load_domain, split_roles
+from tpn2f.domain import DEFAULT_DOMAIN, Splits, load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ def evaluate(
     save: Annotated[Path | None, typer.Option(help="Write a model's predictions to this file.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="How many examples to score; 0 for all.")] = 0,
     output: Annotated[Path | None, typer.Option(help="Also write the report as JSON to this file.")] = None,
+    on: OnOption = "here",
+    workers: WorkersOption = 0,
+    address: AddressOption = None,
+    work: Annotated[
+        Path | None, typer.Option(help="Keep what the search finds in this folder. A stopped command continues there.")
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,6 +89,9 @@ def evaluate(
     if (tests or options or memory) and model is None:
         asked = "--tests" if tests else "--options" if options else "--memory"
         raise ConfigError(f"{asked} works only with a model: name one with --model")
+    engine = choose_engine(on, workers, address)
+    if (engine.name == "ray" or work) and model is None:
+        raise ConfigError("--on ray and --work are for the search of a model: name one with --model")
     check_targets(save, output)
     unsaved: DataError | None = None
     started = time.perf_counter()
@@ -92,13 +102,21 @@ def evaluate(
             solver = Solver.load(model, data, domain, trust)
             language = solver.domain
             split = split or split_roles(language).select
+            mode, splits, found = Mode(width, masks, types, guided, tests, options, memory), Splits(language), None
+
+            def show(done: int, total: int) -> None:
+                update(f"solving {split}: {done:,} of {total:,}")
+
+            if engine.name == "ray" or work is not None:
+                from tpn2f.bulk.answers import Asking
+                from tpn2f.bulk.searching import search_in_parts
+
+                mode.check(language)
+                asking = Asking(str(model), domain, None if data is None else str(data), trust)
+                examples = splits.take(split, limit)
+                found = search_in_parts(asking, split, examples, mode, limit, engine, work, show)
             report, examples, programs = evaluate_model(
-                solver,
-                split,
-                model.name,
-                Mode(width, masks, types, guided, tests, options, memory),
-                limit,
-                lambda done, total: update(f"solving {split}: {done:,} of {total:,}"),
+                solver, split, model.name, mode, limit, show, splits=splits, found=found
             )
             if save is not None:
                 try:

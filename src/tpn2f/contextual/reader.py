@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from tpn2f.contextual.bert import read_bert
 from tpn2f.contextual.text import text_of
 from tpn2f.domain import Problem
 from tpn2f.errors import ConfigError
@@ -101,6 +102,17 @@ class PretrainedReader:
 
     @cached_property
     def _encoder(self) -> torch.nn.Module:
+        encoder: Any = read_bert(self.folder / SETTINGS, self.folder / WEIGHTS) or self._read_with_transformers()
+        pieces = encoder.get_input_embeddings().num_embeddings
+        if pieces < self._tokenizer.get_vocab_size():
+            raise ConfigError(
+                f"{self.folder}: the tokenizer has {self._tokenizer.get_vocab_size():,} pieces, "
+                f"but the encoder only {pieces:,}: they do not belong together"
+            )
+        return encoder.requires_grad_(False).eval()
+
+    def _read_with_transformers(self) -> Any:
+        """Whatever else is in the folder."""
         from transformers import AutoModel
         from transformers.utils import logging
 
@@ -108,7 +120,7 @@ class PretrainedReader:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            encoder = AutoModel.from_pretrained(
+            return AutoModel.from_pretrained(
                 str(self.folder),
                 local_files_only=True,
                 use_safetensors=True,
@@ -124,13 +136,6 @@ class PretrainedReader:
             logging.set_verbosity(level)
             if bars:
                 logging.enable_progress_bar()
-        pieces = encoder.get_input_embeddings().num_embeddings
-        if pieces < self._tokenizer.get_vocab_size():
-            raise ConfigError(
-                f"{self.folder}: the tokenizer has {self._tokenizer.get_vocab_size():,} pieces, "
-                f"but the encoder only {pieces:,}: they do not belong together"
-            )
-        return encoder.requires_grad_(False).eval()
 
     def load(self) -> PretrainedReader:
         """Reads the weights now. Raises ConfigError where they cannot be read."""

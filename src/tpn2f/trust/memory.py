@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tpn2f.domain import Problem
+from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import clean
 
 MOST_QUESTIONS = 6_000
@@ -33,14 +33,6 @@ VALUE = "#"
 """What stands for every value of a text."""
 
 _WORD = re.compile(r"[^\W\d_]+|\d[\d.,:/]*")
-
-
-class Nearest(NamedTuple):
-    """A training question that is like another text."""
-
-    text: str
-    similarity: float
-    """From 0, no word in common that tells anything, to 1, the same words; values do not count."""
 
 
 class Memory:
@@ -118,9 +110,13 @@ class _Index:
         self.questions = questions
         words = [_words(question) for question in questions]
         self.ids = {word: k for k, word in enumerate(dict.fromkeys(w for one in words for w in one))}
-        owners = np.repeat(np.arange(len(words)), [2 * len(one) - 1 if one else 0 for one in words])
-        keys = [key for one in words for key in self._keys(one)]
-        self.keys, places = np.unique(np.array(keys, dtype=np.int64), return_inverse=True)
+        # The same as `_keys` of every question, but for all at once: a model is loaded for one answer, too.
+        ids = np.array([self.ids[word] for one in words for word in one], dtype=np.int64)
+        owners = np.repeat(np.arange(len(words)), [len(one) for one in words])
+        inside = owners[1:] == owners[:-1]
+        neighbours = (((ids[:-1] + 1) << 32) + ids[1:] + 1)[inside]
+        self.keys, places = np.unique(np.concatenate([ids, neighbours]), return_inverse=True)
+        owners = np.concatenate([owners, owners[1:][inside]])
         # A word that stands twice in a question counts once.
         pairs = np.unique(places * len(words) + owners)
         self.owners = pairs % max(len(words), 1)

@@ -14,7 +14,8 @@ from typing import TypedDict
 
 from tpn2f.domain import Problem
 from tpn2f.program import Program, reference
-from tpn2f.trust.memory import Memory, Nearest
+from tpn2f.trust.memory import Memory
+from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import cut
 
 MOST_COUNTED = 10
