@@ -42,9 +42,9 @@ from tpn2f.setting import (
     setting,
 )
 from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
-from tpn2f.trust.belief import Belief, probability
+from tpn2f.trust.belief import Belief, cautious, probability
 from tpn2f.trust.memory import Memory
-from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals
+from tpn2f.trust.signals import Answered, Known, doubts, look_up, signals, strange_signals
 from tpn2f.wording import clean
 
 __all__ = [
@@ -307,6 +307,7 @@ class Solver:
             guess_below=self.guess_below,
             doubts=doubts(answered, doubts_of(self.domain)),
             nearest=answered.nearest,
+            at_home=self.belief is None,
             told=self._told(steps),
             unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
         )
@@ -315,7 +316,9 @@ class Solver:
         """How probable it is that an answer is right: by its signals, or by its probability alone."""
         if self.belief is not None:
             return self.belief.confidence(signals(answered))
-        return probability(answered.log_probability, self.temperature)
+        found = probability(answered.log_probability, self.temperature)
+        # A temperature was fitted on texts with new words in them, if dev has any; nothing was fitted without one.
+        return found if self.temperature is not None else cautious(found, strange_signals(answered))
 
     def signals(self, problem: Problem, candidate: Candidate, text: str = "") -> dict[str, float]:
         """What tells whether a candidate is right."""
@@ -368,4 +371,6 @@ def _shown(solution: Solution, width: int) -> Solution:
 
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
-    return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
+    return replace(
+        solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None, computed=True
+    )
