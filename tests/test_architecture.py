@@ -24,10 +24,11 @@ MODULES = dict(zip(NAMES, PATHS))
 # are loaded by name.
 LAYERS: tuple[set[str], ...] = (
     {"errors"},
-    {"program", "vocabulary"},
+    {"program", "vocabulary", "numbers"},
     {"domain"},
     {"wording", "metrics", "retrieval", "functions"},
     {"trust"},
+    {"notebook"},
     {"solution", "contract", "data"},
     {"tpr"},
     {"kernels"},
@@ -46,8 +47,8 @@ LAYERS: tuple[set[str], ...] = (
 )
 FLOOR = {room: floor for floor, rooms in enumerate(LAYERS) for room in rooms}
 SYMBOLS = {
-    *("errors", "program", "vocabulary", "domain", "wording", "metrics", "retrieval", "functions"),
-    *("trust", "solution", "contract", "data"),
+    *("errors", "program", "vocabulary", "numbers", "domain", "wording", "metrics", "retrieval", "functions"),
+    *("trust", "notebook", "solution", "contract", "data"),
 }
 TENSORS = {"tpr", "kernels", "model"}
 MOST_FLAT = 20

@@ -152,7 +152,7 @@ def test_a_model_is_judged_with_signals_and_never_on_test(solver):
 
 
 def test_a_calibrated_model_says_so_and_scales_its_confidence(solver, run):
-    text = "What is 3 plus 4?"
+    text = "what is the sum of 3 and 4 ?"
     before = Solver.load(run).solve(text)
     assert not before.calibrated and "not calibrated" in str(before)
     found = calibrate(drawn(2.0, 500), drawn(2.0, 500), goal=0.7)

@@ -40,7 +40,7 @@ def sums() -> FunctionDomain:
     def generate(random: Random) -> Any:
         while True:
             n, m = random.sample(range(100), 2)
-            opening = random.choice(("what is ", "find ", "tell me ", "", "please find ", "now "))
+            opening = random.choice(("what is ", "find ", "tell me ", "", "please find ", "now ", "give me ", "say "))
             yield opening + random.choice(("{} plus {}", "the sum of {} and {}")).format(n, m), f"add({n}, {m})"
             yield opening + random.choice(("twice {}", "double {}", "two times {}")).format(n), f"double({n})"
 
@@ -278,7 +278,7 @@ def inspect(tmp_path: Path, text: str, patience: float = 60.0) -> list[str]:
 
 
 def test_what_a_domain_prints_is_no_finding(tmp_path: Path) -> None:
-    assert len(inspect(tmp_path, "print('hello')")) == 2
+    assert not [line for line in inspect(tmp_path, "print('hello')") if "hello" in line]
 
 
 def test_a_function_that_loops_or_builds_too_much_is_one_line_each(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tpn2f.domains.everyday.generation import ProblemGenerator, generate
 from tpn2f.domains.everyday.generation.canonical import bind, spell_out
 from tpn2f.domains.everyday.generation.contract import faults, faults_of_facts, repeated
-from tpn2f.domains.everyday.generation.english import article, base_form, number_words, plural, verb_form
+from tpn2f.domains.everyday.generation.english import article, base_form, plural, verb_form
 from tpn2f.domains.everyday.generation.expressions import compile_expression
 from tpn2f.domains.everyday.generation.generator import execute, fits
 from tpn2f.domains.everyday.generation.quantities import Quantity, parse_source, write
@@ -23,6 +23,7 @@ from tpn2f.domains.everyday.generation.templates import bundled_kinds, held_out,
 from tpn2f.domains.everyday.generation.wording import finish, parse_wording
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
+from tpn2f.numbers import in_words
 from tpn2f.program import Program
 
 KINDS = bundled_kinds()
@@ -151,7 +152,7 @@ def test_articles(word: str, expected: str) -> None:
 
 @given(st.integers(2, 999))
 def test_numbers_in_words_are_read_back(n: int) -> None:
-    assert [number.value for number in read(f"{number_words(n)} apples").numbers] == [n]
+    assert [number.value for number in read(f"{in_words(n)} apples").numbers] == [n]
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["2..30", "5..95 step 5", "0.25..9.75 step 0.25", "@times", "@fraction"]))

@@ -270,7 +270,7 @@ def test_the_tutorial_is_short_and_goes_from_an_empty_file_to_a_web_page() -> No
     (file,) = [block for block in blocks(page) if block.said == "file"]
     assert len(file.text.splitlines()) <= 40
     typed = [command.words[1] for block in blocks(page) if block.language == "console" for command in commands(block)]
-    assert typed == ["domain", "run", "train", "evaluate", "solve", "serve"]
+    assert typed == ["domain", "run", "train", "evaluate", "calibrate", "solve", "solve", "domain", "serve"]
 
 
 # The rules themselves

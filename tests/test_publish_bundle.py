@@ -1,4 +1,7 @@
-"""Bundled models: halved, verified, found by name, with a card that tells what they are worth."""
+"""Models to give away: halved, verified, found by name or as a folder, with a card that tells what they are worth."""
+
+import json
+import re
 
 import pytest
 import torch
@@ -58,12 +61,13 @@ def test_weights_that_float16_cannot_hold_are_refused(run):
 
 
 def test_a_bundle_is_found_by_its_name_and_has_a_card(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrained, "PRETRAINED", tmp_path / "pretrained")
-    place = write_bundle(run, "toy", [REPORT], tmp_path / "pretrained")
+    for module in (pretrained, bundle):
+        monkeypatch.setattr(module, "PRETRAINED", tmp_path / "pretrained")
+    place = write_bundle(run, "toy", [REPORT])
     assert bundled_models() == ["toy"]
     assert Solver.load("toy").domain.name == "arithmetic"
     card = (place / CARD).read_text()
-    for part in ("# toy", "| all | 1,234 | 81.25 |", "| data sha256 | abc |", "7 of 60", "[training]", "## Limits"):
+    for part in ("# toy", "| all | 1,234 | 81.2 [80.0, 82.0] |", "| data sha256 | abc |", "7 of 60", "[training]"):
         assert part in card
     with pytest.raises(CheckpointError, match=r"no model nothing: expected a run directory or a bundled model \(toy\)"):
         Solver.load("nothing")
@@ -71,6 +75,48 @@ def test_a_bundle_is_found_by_its_name_and_has_a_card(run, tmp_path, monkeypatch
 
 def test_a_model_that_is_too_large_is_not_bundled(run, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "LARGEST", 1000)
+    monkeypatch.setattr(bundle, "PRETRAINED", tmp_path / "pretrained")
     with pytest.raises(CheckpointError, match="expected at most 1,000 for a bundled model"):
-        write_bundle(run, "toy", [], tmp_path / "pretrained")
+        write_bundle(run, "toy", [])
     assert not (tmp_path / "pretrained").exists()
+
+
+def test_a_folder_for_a_hub_is_loaded_and_keeps_what_else_is_in_it(run, tmp_path):
+    folder = tmp_path / "hub"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    assert write_bundle(run, "toy", [REPORT], folder, licence="mit") == folder
+    assert {"README.md", "config.json", "model.safetensors", "words.txt", "manifest.json"} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert json.loads((folder / "config.json").read_text())["model_type"] == "tpn2f"
+    (folder / CARD).write_text("edited by its owner")
+    assert Solver.load(folder).domain.name == "arithmetic", "a card is not what is verified"
+    again = read_checkpoint(folder)
+    write_checkpoint(folder, again)
+    assert (folder / CARD).read_text() == "edited by its owner" and (folder / ".git" / "HEAD").exists()
+
+
+def test_a_card_has_the_fields_that_hubs_expect(run, tmp_path):
+    yaml = pytest.importorskip("yaml")
+    card = (write_bundle(run, "toy", [REPORT], tmp_path / "hub", licence="mit") / CARD).read_text()
+    found = re.fullmatch(r"---\n(.*?)\n---\n(.*)", card, re.DOTALL)
+    assert found is not None
+    header = yaml.safe_load(found[1])
+    assert (header["license"], header["library_name"], header["language"]) == ("mit", "tpn2f", "en")
+    assert header["datasets"] == ["arithmetic"]
+    ((result,),) = [index["results"] for index in header["model-index"]]
+    assert result["metrics"] == [
+        {"type": "strict", "value": 81.2, "name": "strict in percent, 95 % interval 80.0 to 82.0"}
+    ]
+    assert re.findall("^## (.*)", card, re.MULTILINE) == [
+        *("Intended use", "Data and licences", "Metrics", "Limits", "Config", "Citation")
+    ]
+    assert 'Solver.load("hub")' in card
+
+
+def test_a_pointer_in_place_of_weights_is_told(run, tmp_path):
+    folder = write_bundle(run, "toy", [], tmp_path / "hub")
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    with pytest.raises(CheckpointError, match="pointer of Git LFS"):
+        Solver.load(folder)

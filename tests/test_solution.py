@@ -101,11 +101,11 @@ def test_json_has_everything_and_is_json():
     assert json_value(float("inf")) == "inf" and json_value({1, 2}) == "{1, 2}" and json_value([1]) == [1]
 
 
-def test_html_is_escaped():
-    hostile = f"<script>alert</script> {TEXT}"
-    shown = solution(hostile)._repr_html_()
-    assert "<script>" not in shown and "&lt;script&gt;" in shown
-    assert "<b>= 180" in shown and "<details><summary>program</summary>" in shown
+def test_a_verdict_is_in_words_and_a_guess_is_no_answer_to_trust():
+    assert solution().verdict.state == "sure" and solution(guess_below=0.9).verdict.state == "guess"
+    assert solution(calibrated=False).verdict.state == "guess"
+    assert solution(computed=True, calibrated=False).verdict.state == "sure"
+    assert "learned from" in solution(at_home=True).verdict.chance
 
 
 def test_long_things_are_cut():

@@ -68,7 +68,9 @@ def test_a_solution_is_worked_and_names_unknown_words(solver):
     assert [step.result for step in solution.steps] == [42, 1764]
     assert solution.error == ""
     assert "zwurbel" in solution.unknown and "n0" not in solution.unknown
-    assert solution.confidence == pytest.approx(0.6065, abs=1e-4)
+    known = solver.work(solver.domain.read("multiply 6 by 7"), [right])
+    assert known.confidence == pytest.approx(0.6065, abs=1e-4)
+    assert solution.confidence < known.confidence, "a new word may change it all"
 
 
 def test_a_program_that_fails_is_an_error_and_no_exception(solver):

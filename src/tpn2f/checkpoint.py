@@ -59,7 +59,8 @@ class Checkpoint:
 
 
 def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
-    """Writes the directory `place` completely or not at all; an older one is replaced."""
+    """Writes the directory `place` completely or not at all; an older one is replaced. What people put beside it, such
+    as a card or what git keeps, stays."""
     draft = _draft(place, checkpoint)
     old = _old(place)
     if place.exists():
@@ -67,6 +68,7 @@ def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
         place.rename(old)
     # Whoever is killed here leaves the old one under its other name, where it is found; see `find_checkpoint`.
     draft.rename(place)
+    _carry(old, place)
     _sync(place.parent)
     shutil.rmtree(old, ignore_errors=True)
 
@@ -74,6 +76,19 @@ def write_checkpoint(place: Path, checkpoint: Checkpoint) -> None:
 def find_checkpoint(place: Path) -> Path | None:
     """Where the checkpoint of a place is: there, or where a process left it that was killed while it replaced it."""
     return next((there for there in (place, _old(place)) if (there / MANIFEST).is_file()), None)
+
+
+def _carry(old: Path, place: Path) -> None:
+    """Moves what no manifest of a replaced directory lists into the new one."""
+    if not old.is_dir():
+        return
+    try:
+        listed = {MANIFEST, *_listed(old)}
+    except CheckpointError:
+        listed = {MANIFEST}
+    for path in old.iterdir():
+        if path.name not in listed and not (place / path.name).exists():
+            path.rename(place / path.name)
 
 
 def _old(place: Path) -> Path:
@@ -107,6 +122,8 @@ def read_checkpoint(place: Path) -> Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{path}: {error.strerror}, but the manifest lists it") from error
         if got.hexdigest() != expected:
+            if binary and path.stat().st_size < 1_000 and path.read_bytes().startswith(b"version https://git-lfs"):
+                raise CheckpointError(f"{path} is only a pointer of Git LFS: fetch the file itself with git lfs pull")
             raise CheckpointError(
                 f"{path} is damaged: its sha256 is {got.hexdigest()[:12]}…, expected {str(expected)[:12]}…"
             )

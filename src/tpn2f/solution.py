@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from tpn2f.domain import Chosen, Problem, Step, Unit
 from tpn2f.errors import N2FError, NotAQuestion, ProgramSyntaxError
+from tpn2f.notebook import LONGEST, as_html
 from tpn2f.program import Program, write_tree
 from tpn2f.trust.nearest import Nearest
+from tpn2f.trust.verdict import Verdict, judge
 from tpn2f.wording import clean, cut, format_answer, format_step, format_sum, format_value, json_value
 
 GUESS = 0.7
 """Below this confidence an answer is called a guess, where calibration did not find another threshold."""
-LONGEST = 600
-"""The most characters of a question that are repeated."""
 TOLD = 0.15
 """Below this similarity the nearest known question tells nothing, and is not shown."""
 SHORT = 160
@@ -83,6 +82,10 @@ class Solution:
     """What the answer is a number of, where the text says it."""
     refused: bool = False
     """Whether the text is no question for this language; `error` says why in friendly words."""
+    at_home: bool = False
+    """Whether the confidence was only measured on questions like those that the model learned from."""
+    computed: bool = False
+    """Whether the text was a program already, so that no model had to guess."""
 
     @property
     def answer(self) -> str:
@@ -112,6 +115,13 @@ class Solution:
         return self.calibrated and self.confidence < self.guess_below
 
     @property
+    def verdict(self) -> Verdict:
+        """How far to trust the answer, in words, with why."""
+        if self.computed and not self.error:
+            return Verdict("sure", "", ())
+        return judge(self.confidence, self.calibrated, self.guess_below, self.doubts, self.error, at_home=self.at_home)
+
+    @property
     def worded_steps(self) -> list[tuple[str, str]]:
         """Each step as a calculation and in words, where the domain has any."""
         words = self.told or ("",) * len(self.steps)
@@ -133,7 +143,7 @@ class Solution:
         if self.confidence < abstain_below:
             yield "note", f"no answer: {sure} is below {abstain_below:g}"
             return
-        tree = "" if self.steps else _tree(self.program)
+        tree = self.tree
         if not (self.steps or tree):
             yield "program", str(self.program)
         worded = self.worded_steps
@@ -149,8 +159,8 @@ class Solution:
         yield ("error", f"{self.error}  ({sure})") if self.error else ("answer", f"= {self.reply}  ({sure})")
         for doubt in self.doubts:
             yield "doubt", f"doubtful: {doubt}"
-        if self.nearest is not None and self.nearest.similarity >= TOLD:
-            yield "nearest", f"the nearest question that I know ({self.nearest.similarity:.2f}): {self.known}"
+        if self.nearest is not None and self.near:
+            yield "nearest", f"the nearest question that I know ({self.nearest.similarity:.2f}): {self.near}"
         if self.chosen is not None:
             hint = "" if self.chosen.exact else "  (the nearest; the answer itself is not among the options)"
             yield "option", f"option {self.chosen}{hint}"
@@ -159,32 +169,21 @@ class Solution:
             yield "alternative", f"or  {other.program} = {worth}  ({other.confidence:.2f})"
 
     @property
-    def known(self) -> str:
-        """The nearest known question in short; empty where there is none."""
-        return "" if self.nearest is None else cut(self.nearest.text, SHORT)
+    def near(self) -> str:
+        """The nearest known question in short; empty where none is near enough to tell anything."""
+        return "" if self.nearest is None or self.nearest.similarity < TOLD else cut(self.nearest.text, SHORT)
+
+    @property
+    def tree(self) -> str:
+        """The program as one expression, where it does not run step by step; empty where it does."""
+        return "" if self.steps or self.program is None else _tree(self.program)
 
     def __str__(self) -> str:
         return "\n".join(line if kind == "question" else f"  {line}" for kind, line in self.lines())
 
     def _repr_html_(self) -> str:
-        """For notebooks; the program is one click away. Everything that a person or a model wrote is escaped."""
-        marks = {"question": "<b>{}</b>", "answer": "<b>{}</b>", "error": "<span style='color:#b00020'>{}</span>"}
-        marks |= {
-            "note": "<i>{}</i>",
-            "doubt": "<i>{}</i>",
-            "nearest": "<small>{}</small>",
-            "program": "<code>{}</code>",
-        }
-        marks["step"] = "{}" if self.steps else "<code>{}</code>"
-        rows = [marks.get(kind, "{}").format(escape(line)) for kind, line in self.lines()]
-        if self.program is not None and self.steps:
-            tuples = "<br>".join(
-                f"#{k} {escape(format_step(step, self.notation))}" for k, step in enumerate(self.steps)
-            )
-            rows.append(
-                f"<details><summary>program</summary><code>{escape(str(self.program))}<br>{tuples}</code></details>"
-            )
-        return f"<div style='line-height:1.6'>{'<br>'.join(rows)}</div>"
+        """For notebooks, like the answer of the page."""
+        return as_html(self)
 
     def to_json(self, abstain_below: float = 0.0) -> dict[str, Any]:
         """The same, for other programs. An answer that is held back is null."""

@@ -44,9 +44,9 @@ from tpn2f.setting import (
     setting,
 )
 from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
-from tpn2f.trust.belief import Belief, probability
+from tpn2f.trust.belief import Belief, cautious, probability
 from tpn2f.trust.memory import Memory
-from tpn2f.trust.signals import Answered, Known, agreements, doubts, look_up, signals
+from tpn2f.trust.signals import Answered, Known, agreements, doubts, look_up, signals, strange_signals
 from tpn2f.wording import clean
 
 __all__ = [
@@ -327,6 +327,7 @@ class Solver:
             guess_below=self.guess_below,
             doubts=doubts(answered, doubts_of(self.domain)),
             nearest=answered.nearest,
+            at_home=self.belief is None,
             told=self._told(steps),
             unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
         )
@@ -348,7 +349,9 @@ class Solver:
         """How probable it is that an answer is right: by its signals, or by its probability alone."""
         if self.belief is not None:
             return self.belief.confidence(signals(answered))
-        return probability(answered.log_probability, self.temperature)
+        found = probability(answered.log_probability, self.temperature)
+        # A temperature was fitted on texts with new words in them, if dev has any; nothing was fitted without one.
+        return found if self.temperature is not None else cautious(found, strange_signals(answered))
 
     def answered(self, problem: Problem, candidates: Sequence[Candidate], known: Known | None = None) -> list[Answered]:
         """All candidates for a question, run, with what tells whether each is right. `known` is the same for all."""
@@ -399,4 +402,6 @@ class Solver:
 
 def without_model(solution: Solution) -> Solution:
     """The solution of a text that was a program already: nothing in it is a guess, and no word had to be known."""
-    return replace(solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None)
+    return replace(
+        solution, unknown=(), calibrated=True, confidence=1.0, notes=(COMPUTED,), doubts=(), nearest=None, computed=True
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from rich.markup import escape
 
 from tpn2f.cli.terminal import DataOption, JsonOption, err, out, spinner
 from tpn2f.domain import HasDoc, HasMentions, inputs_of, load_domain
+from tpn2f.wording import cut
 
 domain_app = typer.Typer(help="Start, check and show your own domain.", no_args_is_help=True)
 
@@ -38,13 +40,21 @@ def domain_new(
 
 
 @domain_app.command("check")
-def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOption = False) -> None:
+def domain_check(
+    domain: SpecArgument,
+    model: Annotated[
+        str | None, typer.Option(help="A model of the domain: also show what it answers to training texts reworded.")
+    ] = None,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check a domain against the contract and report in plain words what is wrong; exit code 1 if there are errors.
 
     Finds programs that cannot be parsed, unknown relations, wrong arities and types, ambiguous texts, leaks between
-    splits, gold programs that do not run, and functions that never end or use too much memory. The check runs in a
-    separate process.
+    splits, gold programs that do not run, and functions that never end or use too much memory. Warns where the training
+    texts say things in few ways, and shows what other words would do. The check runs in a separate process.
     """
+    from tpn2f.contract.checks import Finding
     from tpn2f.contract.isolated import inspect_domain
 
     colours = {"note": "", "warning": "[yellow]warning[/]  ", "error": "[red]error[/]  "}
@@ -54,6 +64,12 @@ def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOpt
             findings.append(finding)
             if not as_json:
                 out.print(f"{colours[finding.level]}{escape(finding.text)}", soft_wrap=True)
+    if model is not None:
+        with spinner(f"asking {model}"):
+            for line in _reworded(model, domain, data):
+                findings.append(Finding("note", line))
+                if not as_json:
+                    out.print(escape(line), soft_wrap=True)
     if as_json:
         text = json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False)
         out.print(text, soft_wrap=True, markup=False)
@@ -63,6 +79,26 @@ def domain_check(domain: SpecArgument, data: DataOption = None, as_json: JsonOpt
     err.print("nothing is wrong" if not errors + warnings else counted)
     if errors:
         raise typer.Exit(1)
+
+
+def _reworded(model: str, spec: str, data: Path | None) -> Iterator[str]:
+    """What a model answers to training texts in other words, beside what it answers to the texts themselves."""
+    from tpn2f.contract.checks import learned_examples
+    from tpn2f.contract.variety import rewordings
+    from tpn2f.solution import Question
+    from tpn2f.solver import Solver
+
+    solver = Solver.load(model, data, spec)
+    examples = learned_examples(
+        solver.domain, {split: list(solver.domain.examples(split)) for split in solver.domain.splits}
+    )
+    given = examples[0].problem.bindings if examples else {}
+    inputs = {name: given[name] for name in inputs_of(solver.domain) if name in given}
+    for how, before, after in rewordings(examples):
+        one, other = solver.solve_all([Question(before, inputs), Question(after, inputs)])
+        same = "the same program" if one.program == other.program else "another program"
+        told = f"{same}, {other.certainty}" if other.program is not None else other.error
+        yield f"{how}: {cut(before, 60)!r} as {cut(after, 60)!r}: {'; '.join((told, *other.doubts))}"
 
 
 @domain_app.command("show")

@@ -11,11 +11,12 @@ import typer
 from rich.markup import escape
 
 from tpn2f.cli.learn import train_run
-from tpn2f.cli.terminal import DataOption, TrustOption, check_targets, err, out, spinner, write
+from tpn2f.cli.terminal import DataOption, OtherDomainOption, TrustOption, check_targets, err, out, spinner, write
 from tpn2f.errors import DataError
 
 if TYPE_CHECKING:
     from tpn2f.config import Config
+    from tpn2f.solver import Solver
 
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder of the run directories.")]
 RootOption = Annotated[Path, typer.Option("--root", help="The project's folder, with configs/ and results/.")]
@@ -129,25 +130,32 @@ def _score_systems(table: str, results: Path, data: Path | None) -> None:
 
 
 def bundle(
-    run: Annotated[Path, typer.Argument(help="The run directory whose best weights are put into the package.")],
+    run: Annotated[Path, typer.Argument(help="The run directory whose best weights are taken.")],
     name: Annotated[str, typer.Argument(help="The name of the bundled model, such as mathqa.")],
     report: Annotated[
         list[Path] | None, typer.Option(help="Reports of exactly these weights, for the model card; see `reproduce`.")
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where to put it. Default: the package.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="A folder to write the model to, in the layout of model hubs. Default: the package."),
+    ] = None,
+    licence: Annotated[
+        str, typer.Option(help="The licence of the model, as hubs name it, for the card.")
+    ] = "apache-2.0",
+    domain: OtherDomainOption = None,
     trust: TrustOption = False,
     data: DataOption = None,
 ) -> None:
-    """Put a trained model into the package: float16 weights, vocabularies, config, a card and a map of its relations.
+    """Write a trained model to give away: float16 weights, vocabularies, config, a card and a map of its relations.
 
-    Needs the extra `web` and the data, for the map that the explorer shows.
+    With --to it is a folder that `Solver.load` and `--model` take, and that can be put on a model hub as it is: the
+    card is its README.md. Nothing is sent anywhere. The map that the explorer shows needs the extra `web` and the data.
     """
     from tpn2f.pretrained import PRETRAINED
     from tpn2f.publish.bundle import write_bundle
     from tpn2f.solver import Solver
-    from tpn2f.web.relations import MAP, draw_map
 
-    check_targets(folder or PRETRAINED, folders=True)
+    check_targets(to or PRETRAINED, folders=True)
     reports = []
     for path in report or []:
         try:
@@ -156,8 +164,17 @@ def bundle(
             raise DataError(f"{path} is not a report: {error}") from error
     texts = {}
     try:
-        texts[MAP] = draw_map(Solver.load(run, data, trust=trust), name).model_dump_json()
+        texts = _map(Solver.load(run, data, domain, trust), name)
     except DataError as error:
         err.print(f"without a map of relations: {escape(str(error))}", soft_wrap=True)
-    place = write_bundle(run, name, reports, folder or PRETRAINED, texts)
+    place = write_bundle(run, name, reports, to, texts, licence)
     out.print(f"written: {place}", soft_wrap=True, markup=False)
+
+
+def _map(solver: Solver, name: str) -> dict[str, str]:
+    """The map of relations that the explorer shows; nothing where its extra is not installed."""
+    try:
+        from tpn2f.web.relations import MAP, draw_map
+    except ImportError:
+        return {}
+    return {MAP: draw_map(solver, name).model_dump_json()}

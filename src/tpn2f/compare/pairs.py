@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from html import escape
 
 import numpy as np
 
 from tpn2f.errors import DataError
 from tpn2f.metrics import Estimate, Outcomes, estimate
 
+HOW = "percent; intervals by paired bootstrap; p by McNemar's exact test, not corrected for several groups"
 SURE = 0.05
 """A smaller p than this is called a difference."""
 
@@ -64,26 +66,34 @@ class Comparison:
         )
         return f"{name} is better: it wins {more:,} examples and loses {less:,}, {_told(found.p)}."
 
-    def __str__(self) -> str:
-        """A table in plain text, percent."""
+    @property
+    def rows(self) -> list[list[str]]:
+        """The table, percent; its head first."""
         rows = [[self.metric, "n", "A", "B", "B - A (95 %)", "only A", "only B", "p"]]
         for one in self.contrasts:
             means = [f"{100 * mean:.2f}" for mean in (one.first, one.second)]
             counts = [str(one.only_first), str(one.only_second)]
             rows.append([one.group, str(one.count), *means, percent_gap(one.difference), *counts, short_p(one.p)])
+        return rows
+
+    def __str__(self) -> str:
+        """A table in plain text."""
+        rows = self.rows
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [f"A: {self.first}", f"B: {self.second}", ""]
         for row in rows:
             cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
             lines.append("  ".join(cells).rstrip())
-        return "\n".join(
-            [
-                *lines,
-                "",
-                self.verdict,
-                "percent; intervals by paired bootstrap; p by McNemar's exact test, not corrected for several groups",
-            ]
-        )
+        return "\n".join([*lines, "", self.verdict, HOW])
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        tags = ["th"] + ["td"] * len(self.contrasts)
+        cells = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in zip(tags, self.rows))
+        table = "".join(f"<tr>{row}</tr>" for row in cells)
+        told = (f"A: {self.first}", f"B: {self.second}", self.verdict, HOW)
+        above, below = ("".join(f"<div>{escape(line)}</div>" for line in part) for part in (told[:2], told[2:]))
+        return f"{above}<table>{table}</table>{below}"
 
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "verdict": self.verdict}, indent=1, ensure_ascii=False)

@@ -14,6 +14,7 @@ from random import Random
 from typing import Literal
 
 from tpn2f.contract.probes import HOSTILE_TEXTS, hostile, is_number, mutate, random_program
+from tpn2f.contract.variety import little_variety, tell_rewordings
 from tpn2f.domain.offers import inputs_of, skipped_of
 from tpn2f.domain.protocol import Domain, Example, Problem
 from tpn2f.domain.running import check_types, read_problem
@@ -59,6 +60,7 @@ def check_domain(domain: Domain, progress: OnCheck = lambda what: None) -> Itera
     yield Finding("note", f"examples: {', '.join(f'{split} {len(part):,}' for split, part in splits.items())}")
     yield from check_splits(domain, splits)
     yield from check_examples(domain, splits)
+    yield from check_variety(domain, splits)
     examples = [example for part in splits.values() for example in part]
     if examples:
         yield from check_gold(domain, examples, progress)
@@ -180,6 +182,20 @@ def check_examples(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> I
     unused = [relation for relation in domain.relations if relation not in used]
     if unused and used:
         yield Finding("warning", f"no example uses {', '.join(unused[:10])}: a model cannot learn it")
+
+
+def check_variety(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> Iterator[Finding]:
+    """Checks that training says things in several ways; if not, shows what other words would do."""
+    examples = learned_examples(domain, splits)
+    told = little_variety(domain, examples)
+    if told is not None:
+        yield Finding("warning", told)
+        yield from (Finding("note", line) for line in tell_rewordings(domain, examples))
+
+
+def learned_examples(domain: Domain, splits: Mapping[str, Sequence[Example]]) -> list[Example]:
+    """What a model learns from."""
+    return [example for split in split_parts(split_roles(domain).learn) for example in splits.get(split, ())]
 
 
 def check_gold(domain: Domain, examples: Sequence[Example], progress: OnCheck = lambda what: None) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from tpn2f.domain import Example, Problem, Signature, Step, diagnose_value, run_steps
 from tpn2f.errors import DataError, ExecutionError
+from tpn2f.numbers import in_digits
 from tpn2f.program import Program, read_tree
 
 NUMBER = "number"
@@ -144,12 +145,12 @@ class Arithmetic:
         return dict.fromkeys(problem.bindings, NUMBER)
 
     def read(self, text: str) -> Problem:
-        """Numerals become n0, n1, ...; `%` becomes percent; other signs stand alone."""
+        """Numbers, also those in words, become n0, n1, ...; `%` becomes percent; other signs stand alone."""
         if len(text) > MAX_TEXT:
             raise DataError(f"the problem has {len(text)} characters; at most {MAX_TEXT} are read")
         words: list[str] = []
         bindings: dict[str, float] = {}
-        for token in _TOKEN.finditer(text.lower()):
+        for token in _TOKEN.finditer(in_digits(text.lower())):
             if token[1] is None:
                 words.append("percent" if token[0] == "%" else token[0])
                 continue

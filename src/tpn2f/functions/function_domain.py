@@ -57,7 +57,8 @@ class FunctionDomain:
     ) -> None:
         """`split` says what train, dev and test never share: the text without its values, or the program; dev and test
         get `share` of those each. With `combinations` above 0 that part of the sets of relations is a split of its
-        own. `numbers` and `quoted` say whether these are taken out of texts as n0, n1, ... and s0, s1, ..."""
+        own. `numbers`, also those in words, and `quoted` say whether these are taken out of texts as n0, n1, ... and
+        s0, s1, ..."""
         if not name.isidentifier():
             raise DomainError(f"{name!r} cannot be the name of a domain; expected letters, digits and _")
         if split not in ("template", "program"):
@@ -275,7 +276,7 @@ class FunctionDomain:
             if value is _MISSING:
                 raise DataError(f"{self.name} needs {name} ({known.doc or known.kind.name}): --input {name}=...")
             given[name] = self._convert(name, value() if callable(value) and name not in inputs else value)
-        reading = read_text(text, self.mentions, given)
+        reading = read_text(text, self.mentions, given, self.constants)
         return Problem(reading.words, {**given, **reading.bindings}), reading
 
     def _convert(self, name: str, value: object) -> object:

@@ -1,6 +1,7 @@
 """How texts name values: what is taken out of a text, under which name, and the words that are left.
 
     "walk 3 steps to 'home'"     walk n0 steps to s0        n0 = 3, s0 = "home"
+    "walk twenty-five steps"     walk n0 steps              n0 = 25
 
 Equal values of one kind share a name, so a text may come back to what it mentioned: in "the total price by region,
 sorted by price", the price is c0 both times.
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from tpn2f.errors import DataError, DomainError
 from tpn2f.functions.kinds import Kind, kind_of
+from tpn2f.numbers import spoken_number
 
 MAX_TEXT = 10_000
 """The longest text that is read, in characters."""
@@ -46,6 +48,8 @@ class Mention:
     doc: str = ""
     whole_words: bool = True
     """Whether a mention ends where a word ends: `price` is not in `priced`."""
+    spoken: Callable[[str, int], tuple[object, int] | None] | None = None
+    """What also finds values, in words: from a text and a place in it to the value and its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,18 @@ def unquoted(found: str) -> str:
 
 QUOTED = Mention("s", kind_of(str, "quoted texts"), _QUOTED, unquoted, doc="a quoted text", whole_words=False)
 # Letters may follow: 20km is 20 and km.
-NUMBERS = Mention("n", kind_of(float, "numbers"), _NUMERAL, number, doc="a number", whole_words=False)
+NUMBERS = Mention(
+    "n", kind_of(float, "numbers"), _NUMERAL, number, doc="a number", whole_words=False, spoken=spoken_number
+)
 
 
-def read_text(text: str, mentions: Sequence[Mention], inputs: Mapping[str, object]) -> TextReading:
-    """Takes the mentions out of a text, the first kind of `mentions` that fits first; other words are made small."""
+def read_text(
+    text: str, mentions: Sequence[Mention], inputs: Mapping[str, object], language: Container[str] = ()
+) -> TextReading:
+    """Takes the mentions out of a text, the first kind of `mentions` that fits first; other words are made small.
+
+    A word of the `language` is not read as a number: where `one` is a constant, it stays `one`.
+    """
     if len(text) > MAX_TEXT:
         raise DataError(f"the problem has {len(text)} characters; at most {MAX_TEXT} are read")
     patterns = [(mention, _compiled(mention, inputs)) for mention in mentions]
@@ -89,7 +100,7 @@ def read_text(text: str, mentions: Sequence[Mention], inputs: Mapping[str, objec
         if text[position].isspace():
             position += 1
             continue
-        found = _find(text, position, patterns, inputs)
+        found = _find(text, position, patterns, inputs, language)
         if found is None:
             word = _WORD.match(text, position)
             assert word is not None  # every sign that is not a space is a word at least
@@ -115,9 +126,13 @@ def _find(
     position: int,
     patterns: Sequence[tuple[Mention, re.Pattern[str]]],
     inputs: Mapping[str, object],
+    language: Container[str],
 ) -> tuple[Mention, object, int] | None:
     """The first mention that begins here, its value and its end."""
     for mention, pattern in patterns:
+        said = mention.spoken(text, position) if mention.spoken is not None else None
+        if said is not None and text[position : said[1]].lower() not in language:
+            return mention, mention.kind.fit(said[0]), said[1]
         match = pattern.match(text, position)
         if match is None or match.end() == position:
             continue

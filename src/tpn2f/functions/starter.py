@@ -14,6 +14,7 @@ DOMAIN = '''"""NAME: a domain of my own. Texts such as "walk 3 steps, then turn 
     tpn2f domain check FILE                                   what is wrong with it, in plain words
     tpn2f train configs/small.toml --domain FILE              a few minutes
     tpn2f evaluate --model runs/NAME --split test --domain FILE
+    tpn2f calibrate runs/NAME --domain FILE                   how sure it is, so that a guess is called a guess
     tpn2f solve "go 5 steps and turn right" --model runs/NAME --domain FILE
 """
 
@@ -23,7 +24,7 @@ from enum import Enum
 
 from tpn2f import FunctionDomain
 
-# Numbers are taken out of a text as n0, n1, ... and quoted texts as s0, s1, ...; equal ones share a name.
+# Numbers, also in words, are taken out of a text as n0, n1, ...; quoted texts as s0, s1, ...; equal ones share a name.
 # No text of dev and test occurs in train; with split="program" no program does either.
 NAME = FunctionDomain("NAME", "Orders for a robot.")
 

@@ -1,4 +1,4 @@
-"""A training question that is like another text. Apart from what finds it, so that whoever only shows it loads little."""
+"""A training question that is like another text. It stands apart, so that whoever only shows one loads little."""
 
 from typing import NamedTuple
 

@@ -14,6 +14,7 @@ from typing import TypedDict
 
 from tpn2f.domain import Problem
 from tpn2f.program import Program, reference
+from tpn2f.trust.caution import may_matter, may_turn
 from tpn2f.trust.memory import Memory
 from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import cut
@@ -80,6 +81,11 @@ class Answered:
         """How many values of the question are used more than once."""
         used = Counter(argument for step in self.program or () for argument in step.arguments)
         return sum(used[name] > 1 for name in self.problem.bindings)
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """The words that training did not have; without a memory of it, those that the model cannot read."""
+        return self.unknown if self.familiarity is None else self.new
 
     @property
     def number(self) -> float | None:
@@ -155,12 +161,18 @@ def signals(answered: Answered) -> dict[str, float]:
         "size": math.log10(min(max(abs(number or 0.0), 1e-3), 1e9)),
         "numbers": float(min(len(answered.problem.bindings), MOST_COUNTED)),
         "words": math.log(max(len(answered.problem.words), 1)),
+        **strange_signals(answered),
     }
     if answered.familiarity is not None:
         found["familiar"] = answered.familiarity
         found["nearest question"] = answered.nearest.similarity if answered.nearest else 0.0
-        found["new words"] = len(answered.new) / max(len(answered.problem.words), 1)
     return found | {name: float(there) for name, there in answered.doubts.items()}
+
+
+def strange_signals(answered: Answered) -> dict[str, float]:
+    """The signals of words that training did not have."""
+    share = len(may_matter(answered.strange)) / max(len(answered.problem.words), 1)
+    return {"new words": share, "turning words": float(min(len(may_turn(answered.strange)), MOST_COUNTED))}
 
 
 def doubts(answered: Answered, told: Mapping[str, str]) -> tuple[str, ...]:
@@ -171,6 +183,8 @@ def doubts(answered: Answered, told: Mapping[str, str]) -> tuple[str, ...]:
         found.append(f"the program does not use {unused} of the {there} numbers")
     if answered.unknown:
         found.append(f"it has words that I do not know: {name_some(answered.unknown)}")
+    if turning := may_turn(answered.strange):
+        found.append(f"what I do not know may turn it around: {name_some(turning)}")
     if answered.familiarity is not None and answered.familiarity < UNFAMILIAR:
         near = answered.nearest.similarity if answered.nearest else 0.0
         if near < FAR:

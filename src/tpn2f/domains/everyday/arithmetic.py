@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tpn2f.domain import Problem
-from tpn2f.domains.everyday.number_words import WordTokens, number_words
-from tpn2f.domains.everyday.numerals import MAX_DIGITS
 from tpn2f.domains.everyday.reading import plain
 from tpn2f.errors import DataError, ExecutionError
+from tpn2f.numbers.numerals import MAX_DIGITS
+from tpn2f.numbers.words import WordTokens, number_words
 from tpn2f.program import Program, RelationalTuple, reference
 
 MAX_TOKENS = 600

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tpn2f.domain import Problem
-from tpn2f.domains.everyday.number_words import WordTokens, number_words
-from tpn2f.domains.everyday.numerals import Numeral, numeral
 from tpn2f.errors import DataError
+from tpn2f.numbers.numerals import Numeral, numeral
+from tpn2f.numbers.words import WordTokens, number_words
 
 MAX_CHARACTERS = 100_000
 

@@ -19,6 +19,7 @@ from tpn2f.domains.mathqa.options import LETTERS, Options, read_options, read_va
 from tpn2f.domains.mathqa.published import published_credit
 from tpn2f.domains.mathqa.words import NOTATION, describe
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
+from tpn2f.numbers import in_digits
 from tpn2f.program import Program, RelationalTuple
 
 FIELDS = ("Problem", "options", "correct", "linear_formula")
@@ -88,7 +89,10 @@ class MathQA:
         words = tokenize(text)
         if not words:
             raise DataError("the question is empty")
-        return mask_numbers(words)
+        found = mask_numbers(words)
+        # The data set has words such as `two` beside numerals, and its programs have constants for them. A text that
+        # has no numeral at all is not like that: its numbers are in words.
+        return found if found.bindings else mask_numbers(tokenize(in_digits(text)))
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step; every result is a finite number."""

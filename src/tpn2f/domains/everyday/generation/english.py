@@ -1,4 +1,4 @@
-"""English word forms: plurals, articles, verbs, numbers in words."""
+"""English word forms: plurals, articles, verbs."""
 
 from __future__ import annotations
 
@@ -130,24 +130,3 @@ def base_form(verb: str) -> str:
     if verb.endswith(("sses", "xes", "zes", "ches", "shes")):
         return verb[:-2]
     return verb.removesuffix("s")
-
-
-_SMALL = re.findall(
-    r"\w+",
-    "zero one two three four five six seven eight nine ten "
-    "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
-)
-_TENS = ("_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-
-
-@cache
-def number_words(n: int) -> str:
-    """`twenty-five`, `three hundred`; whole numbers from 0 to 9,999."""
-    if n < 20:
-        return _SMALL[n]
-    if n < 100:
-        tens, ones = divmod(n, 10)
-        return _TENS[tens] + (f"-{_SMALL[ones]}" if ones else "")
-    size, name = (1000, "thousand") if n >= 1000 else (100, "hundred")
-    high, low = divmod(n, size)
-    return f"{number_words(high)} {name}" + (f" {number_words(low)}" if low else "")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tpn2f.domains.everyday.generation.english import number_words
 from tpn2f.domains.everyday.generation.expressions import Expression, compile_expression, plain
 from tpn2f.errors import DataError
+from tpn2f.numbers import in_words
 
 READY = {
     "@times": "words twice=2, double=2, three times=3, 3 times=3, four times=4, 4 times=4, five times=5, 5 times=5, "
@@ -86,7 +86,7 @@ def write(quantity: Quantity, chance: random.Random, *, numeral: bool = False, m
     value = quantity.value
     if isinstance(value, int):
         if not numeral and _says_words(value, chance):
-            return number_words(value)
+            return in_words(value)
         return f"{value:,}" if value >= 1000 and chance.random() < 0.6 else str(value)
     if 100 % value.denominator == 0 or 1000 % value.denominator == 0:
         text = f"{float(value):.3f}"[:-1] if 100 % value.denominator == 0 else f"{float(value):.3f}"

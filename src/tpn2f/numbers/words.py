@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tpn2f.domains.everyday.numerals import Numeral
+from tpn2f.numbers.numerals import Numeral
 
 _BELOW_TWENTY = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
