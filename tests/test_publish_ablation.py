@@ -64,12 +64,12 @@ def test_settings_of_a_person_come_last():
         ablation_config(CONFIGS, row, ["training.epoch=1"])
 
 
-@pytest.mark.parametrize("text", [None, "words = [", "[words]\n[glove]\n"])
-def test_steps_that_cannot_be_read_are_told(text, tmp_path):
+@pytest.mark.parametrize("text", [None, "task = [", "task = 1\n", "[task.everyday]\n", "[task]\neveryday=1\nmathqa=2"])
+def test_rows_that_cannot_be_read_are_told(text, tmp_path):
     (tmp_path / "ablation").mkdir()
     if text is not None:
-        (tmp_path / "ablation" / "steps.toml").write_text(text)
-    with pytest.raises(ConfigError, match=r"steps.toml.*(cannot be read|has the steps words, glove; expected)"):
+        (tmp_path / "ablation" / "rows.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"rows\.toml.*(cannot be read|expected the tables task\.everyday, task\.m)"):
         ablation_config(tmp_path, next(iter(ROWS)))
 
 

@@ -1,7 +1,7 @@
 """What each part of the reader is worth: the rows of the ablation, their configs, and their tables.
 
-A row is a task, a system and a step. `configs/ablation/` has a config a task and the settings of the steps, each of
-which keeps those of the steps before it. Rows of a task have equal epochs and the same examples.
+A row is a task, a system and a step. `configs/ablation/` has one config and what tasks and steps change; a step keeps
+what the steps before it change. Rows of a task have equal epochs and the same examples.
 """
 
 from __future__ import annotations
@@ -83,19 +83,30 @@ def ablation_config(configs: Path, row: str, settings: Sequence[str] = ()) -> Co
     """The config of a row; `settings` such as `training.epochs=1` are put over it. Raises ConfigError."""
     task, system, last = ROWS[row]
     folder = configs / "ablation"
-    changes: dict[str, Any] = {"name": row, **{f"model.{key}": value for key, value in systems[system].items()}}
-    path = folder / "steps.toml"
+    known = _read_changes(folder / "rows.toml")
+    steps = list(STEPS)[: list(STEPS).index(last) + 1]
+    changes: dict[str, Any] = {"name": row}
+    changes |= {f"model.{key}": value for key, value in systems[system].items()}
+    for part in (known["task"][task], *(known["step"][step] for step in steps), dict(map(read_setting, settings))):
+        changes |= part
+    return change_config(load_config(folder / "base.toml"), changes, str(folder / "rows.toml"))
+
+
+def _read_changes(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The tables `task` and `step`, each with the settings that its entries change. Raises ConfigError."""
     try:
-        steps = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: the steps of the ablation cannot be read: {error}") from error
-    if list(steps) != list(STEPS) or not all(isinstance(step, dict) for step in steps.values()):
-        raise ConfigError(f"{path} has the steps {', '.join(steps)}; expected tables {', '.join(STEPS)}")
-    for step in list(STEPS)[: list(STEPS).index(last) + 1]:
-        changes |= steps[step]
-    return change_config(
-        load_config(folder / f"{task}.toml"), {**changes, **dict(map(read_setting, settings))}, str(path)
-    )
+        raise ConfigError(f"{path}: the rows of the ablation cannot be read: {error}") from error
+    for kind, names in (("task", TASKS), ("step", STEPS)):
+        part = found.get(kind)
+        if (
+            not isinstance(part, dict)
+            or list(part) != list(names)
+            or not all(isinstance(p, dict) for p in part.values())
+        ):
+            raise ConfigError(f"{path}: expected the tables {', '.join(f'{kind}.{name}' for name in names)}")
+    return found
 
 
 def ablation_table(task: str) -> Callable[[Path], str]:
