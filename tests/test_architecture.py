@@ -36,6 +36,7 @@ LAYERS: tuple[set[str], ...] = (
     {"codec", "config"},
     {"grammar", "checkpoint"},
     {"search", "setting", "pretrained"},
+    {"opinions", "choosing"},
     {"solver"},
     {"memory"},
     {"evaluation", "confidence", "export", "explain"},

@@ -20,7 +20,8 @@ from tpn2f.evaluation import Mode, evaluate_model
 from tpn2f.memory import Mixture, Recalled, fit_mixture, recall
 from tpn2f.memory import answers as answering
 from tpn2f.memory.mixture import MERITS, merits
-from tpn2f.memory.recall import fits, force
+from tpn2f.memory.recall import fits
+from tpn2f.opinions import force
 from tpn2f.model import ModelConfig
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
@@ -75,7 +76,7 @@ def test_forced_decoding_is_what_search_would_say_of_the_same_symbols(
     solver: Solver, arithmetic_examples: Callable[[str], list[Example]]
 ) -> None:
     examples = arithmetic_examples("dev")[:8]
-    scores = force(solver, [(example.problem, example.program) for example in examples])
+    scores = force(solver.model, solver.codec, [(example.problem, example.program) for example in examples])
     assert scores == pytest.approx([write(solver, example) for example in examples], abs=1e-4)
 
 
@@ -112,7 +113,7 @@ def test_candidates_of_both_origins_are_joined(solver: Solver) -> None:
     assert by[SUBTRACT].similarity == by[SUBTRACT].votes == 0.0
     assert by[ADD].share == 2 / 3 and by[ADD].similarity == pytest.approx(1.0)
     assert 0 < by[DIVIDE].votes < by[ADD].votes < 1
-    assert [by[p].log_probability for p in by] == pytest.approx(force(solver, [(asked, p) for p in by]), abs=1e-5)
+    assert [by[p].log_probability for p in by] == pytest.approx(force(solver.model, solver.codec, [(asked, p) for p in by]), abs=1e-5)
 
 
 def test_without_any_candidate_the_empty_program_stands_in(solver: Solver) -> None:

@@ -137,7 +137,8 @@ def search_split(
     clock, started = time.perf_counter(), time.process_time()
     problems = [example.problem for example in examples]
     asked = solver if mode.typed or not mode.masked else solver.without_types()
-    candidates = asked.predict(problems, mode.width, mode.masked, progress=lambda done: progress(done, len(examples)))
+    search = asked.propose if mode.guided else asked.predict
+    candidates = search(problems, mode.width, mode.masked, progress=lambda done: progress(done, len(examples)))
     return Found(candidates, time.perf_counter() - clock, time.process_time() - started)
 
 

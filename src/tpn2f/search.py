@@ -25,6 +25,8 @@ from tpn2f.model import Model, State
 from tpn2f.program import Program
 from tpn2f.vocabulary import END
 
+MOST_WORDS = 50_000
+"""The most words, padding included, that are read at once: what bounds memory."""
 WAY_OUT = 24
 """How many tuples more a program may have that came to a dead end: twice as many as any way that is looked ahead."""
 
@@ -39,6 +41,8 @@ class Candidate(NamedTuple):
     """The log-probability divided by length to the power of the length penalty: what candidates are ranked by."""
     weakest: float = 0.0
     """The log-probability of the symbol that was least certain."""
+    second: float | None = None
+    """The log-probability that a second model gives it; None where none was asked."""
 
 
 @torch.no_grad()

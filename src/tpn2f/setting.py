@@ -157,6 +157,14 @@ def read_choice(checkpoint: Checkpoint, where: str) -> Belief | None:
     return Belief.from_json(checkpoint.state["choice"], where) if "choice" in checkpoint.state else None
 
 
+def read_second(checkpoint: Checkpoint, where: str) -> str | None:
+    """The name of the model that is asked for a second opinion; None for none."""
+    found = checkpoint.state.get("second")
+    if found is not None and (not isinstance(found, str) or not 0 < len(found) <= 100):
+        raise CheckpointError(f"{where}: its second model is {str(found)[:40]!r}; expected the name of a bundled model")
+    return found
+
+
 def read_temperature(checkpoint: Checkpoint, where: str) -> float | None:
     """What log-probabilities are divided by; None for a model that was never calibrated."""
     found = checkpoint.state.get("temperature")

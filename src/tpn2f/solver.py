@@ -10,27 +10,28 @@ from itertools import islice
 from pathlib import Path
 
 from tpn2f.checkpoint import Checkpoint, read_checkpoint
+from tpn2f.choosing import Chooser
 from tpn2f.codec import Codec
 from tpn2f.contextual import TunedReader, load_reader
 from tpn2f.domain.offers import (
     DescribesSteps,
     DoubtsAnswers,
-    HasOptions,
     HasSteps,
     JudgesAnswers,
     TellsUnits,
     doubts_of,
     notation_of,
 )
-from tpn2f.domain.protocol import Domain, Example, Problem, Step
+from tpn2f.domain.protocol import Domain, Problem, Step
 from tpn2f.domain.running import Reading, read_question
-from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError
+from tpn2f.errors import CheckpointError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
-from tpn2f.pretrained import bundled_model, find_model
+from tpn2f.opinions import join_opinions
+from tpn2f.pretrained import bundled_model, bundled_models, find_model
 from tpn2f.program import Program
-from tpn2f.search import Candidate, batches, beam, first_accepted, greedy
+from tpn2f.search import MOST_WORDS, Candidate, batches, beam, greedy
 from tpn2f.setting import (
     check_code,
     load_language,
@@ -38,6 +39,7 @@ from tpn2f.setting import (
     read_belief,
     read_choice,
     read_memory,
+    read_second,
     read_setting,
     read_temperature,
     rebuild_model,
@@ -58,8 +60,6 @@ __all__ = [
     "without_model",
 ]
 
-MOST_WORDS = 50_000
-"""The most words, padding included, that are read at once: what bounds memory."""
 FEW = 5
 """A small beam."""
 COMPUTED = "computed as it is written, without a model"
@@ -67,7 +67,7 @@ BY_SENSE = "not the most probable program, but the value of that one makes no se
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
-class Solver:
+class Solver(Chooser):
     """A model with its vocabularies and its domain."""
 
     def __init__(self, domain: Domain, codec: Codec, model: Model, temperature: float | None = None) -> None:
@@ -78,8 +78,8 @@ class Solver:
         """What log-probabilities are divided by for the confidence, found by calibration; None: not calibrated."""
         self.belief: Belief | None = None
         """What turns the signals of an answer into its confidence; None: its probability alone does."""
-        self.choice: Belief | None = None
-        """What ranks the candidates of a beam by their signals; None: their probability does."""
+        self.second: Solver | None = None
+        """Another model of the same domain, which is asked for a second opinion where people are answered."""
         self.guess_below = GUESS
         self.memory: Memory | None = None
         self.learned_from = ""
@@ -115,7 +115,9 @@ class Solver:
         data: Path | str | None = None,
         domain: str | None = None,
         trust: bool = False,
+        alone: bool = False,
     ) -> Solver:
+        """`alone`: without the second model that it names."""
         config, codec = read_setting(checkpoint, where)
         if not trust:
             check_code(config, domain, where)
@@ -135,7 +137,19 @@ class Solver:
         solver.memory = read_memory(checkpoint, where)
         solver.belief, solver.guess_below = read_belief(checkpoint, where)
         solver.choice = read_choice(checkpoint, where)
+        solver.second = None if alone else solver.load_second(read_second(checkpoint, where), where)
         return solver
+
+    def load_second(self, name: str | None, where: str) -> Solver | None:
+        """A bundled model of the same domain, by its name: whoever made a checkpoint can name no other."""
+        if name is None:
+            return None
+        if name not in bundled_models():
+            raise CheckpointError(f"{where}: its second model {name!r} is not bundled ({', '.join(bundled_models())})")
+        found = Solver.from_checkpoint(read_checkpoint(find_model(name)), name, alone=True)
+        if found.domain.name != self.domain.name:
+            raise CheckpointError(f"{where}: its second model {name} is for another domain, {found.domain.name}")
+        return found
 
     def predict(
         self,
@@ -162,6 +176,22 @@ class Solver:
             found.update(zip(places, candidates))
             progress(len(found))
         return [found[place] for place in range(len(problems))]
+
+    def propose(
+        self,
+        problems: Sequence[Problem],
+        width: int = 0,
+        masked: bool = True,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[list[Candidate]]:
+        """What people's answers are chosen from: the candidates of the usual width, and with a second model its
+        candidates, too, each with the opinion of both."""
+        width = width or self.usual_width
+        found = self.predict(problems, width, masked, progress=progress)
+        if self.second is None or width == 1:
+            return found
+        others = self.second.predict(problems, width, masked)
+        return join_opinions((self.model, self.codec), (self.second.model, self.second.codec), problems, found, others)
 
     def without_types(self) -> Solver:
         """The same, but its masks come from the signatures of relations alone."""
@@ -224,7 +254,7 @@ class Solver:
     def candidates(self, readings: Sequence[Reading], width: int = 0) -> list[list[Candidate]]:
         """What the model writes for questions that were read; a text that is a program itself is its own candidate."""
         asked = [reading for reading in readings if reading.program is None]
-        written = iter(self.predict([reading.seen for reading in asked], width or self.usual_width))
+        written = iter(self.propose([reading.seen for reading in asked], width))
         return [
             next(written) if reading.program is None else [Candidate(reading.program, 0.0, 0.0)] for reading in readings
         ]
@@ -254,62 +284,10 @@ class Solver:
         solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
         return solution if reading.program is None else without_model(solution)
 
-    def best_by_options(
-        self, problem: Problem, candidates: Sequence[Candidate], options: str | Sequence[str]
-    ) -> Candidate:
-        """The best candidate whose value is an option but for rounding, unless it is far less probable than the first.
-
-        Options that cannot be read choose nothing. Which option is right is not looked at.
-        """
-        domain = self._with_options()
-
-        def gives_option(program: Program) -> bool:
-            value, _, error = self._run(program, problem)
-            try:
-                chosen = None if error else domain.choose(value, options)
-            except DataError:
-                return False
-            return chosen is not None and chosen.exact
-
-        return first_accepted(candidates, gives_option, domain.option_margin)
-
-    def best_by_tests(self, example: Example, candidates: Sequence[Candidate]) -> Candidate:
-        """The best candidate that passes the example's tests, to be judged by other tests than these."""
-        return first_accepted(candidates, lambda program: self.domain.is_solved(program, example))
-
-    def best_of(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
-        """What a person is answered with: the best candidate, or the best that makes sense where that can be told."""
-        return self.best_that_runs(problem, candidates) if isinstance(self.domain, JudgesAnswers) else candidates[0]
-
-    def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
-        """The best candidate that has a value, and one that makes sense where the domain can tell: by the choice that
-        calibration found, or by its probability. The first one where none is left."""
-        answered = self.answered(problem, candidates)
-        return candidates[self.pick([self.makes_sense(one) for one in answered], answered)]
-
-    def pick(self, sensible: Sequence[bool], answered: Sequence[Answered]) -> int:
-        """The place of the candidate to take."""
-        left = [place for place, there in enumerate(sensible) if there]
-        if self.choice is None or not left:
-            return left[0] if left else 0
-        choice = self.choice
-        return max(left, key=lambda place: choice.score(signals(answered[place])))
-
-    def makes_sense(self, answered: Answered) -> bool:
-        """Whether a candidate has a value, and one that can be the answer where the domain can tell."""
-        if answered.value is None:
-            return False
-        return not isinstance(self.domain, JudgesAnswers) or self.domain.makes_sense(answered.value, answered.problem)
-
-    def _with_options(self) -> HasOptions:
-        if not isinstance(self.domain, HasOptions):
-            raise ConfigError(f"{self.domain.name} has no questions with options")
-        return self.domain
-
     def work(self, problem: Problem, candidates: Sequence[Candidate], text: str = "") -> Solution:
         """The best candidate, run on the problem. `text` is what a person wrote, for what is found by it."""
         best = candidates[0]
-        value, steps, error = self._run(best.program, problem)
+        value, steps, error = self.run(best.program, problem)
         answered, *rest = self.answered(problem, candidates, look_up(self.memory, problem, text))
         sure = self.confidence(answered)
         return Solution(
@@ -339,7 +317,7 @@ class Solver:
         together = sum(math.exp(candidate.log_probability) for candidate in candidates) or 1.0
         found = []
         for candidate, one in zip(candidates, answered):
-            _, _, reason = self._run(candidate.program, one.problem)
+            _, _, reason = self.run(candidate.program, one.problem)
             share = (1 - sure) * math.exp(candidate.log_probability) / together
             shown = self.confidence(one) if self.belief is None else share
             found.append(Alternative(candidate.program, one.value, shown, reason))
@@ -355,7 +333,7 @@ class Solver:
 
     def answered(self, problem: Problem, candidates: Sequence[Candidate], known: Known | None = None) -> list[Answered]:
         """All candidates for a question, run, with what tells whether each is right. `known` is the same for all."""
-        values = [self._run(candidate.program, problem)[0] for candidate in candidates]
+        values = [self.run(candidate.program, problem)[0] for candidate in candidates]
         shares = agreements(values, [candidate.log_probability for candidate in candidates])
         return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares)]
 
@@ -368,14 +346,14 @@ class Solver:
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
         doubted = {name: name in found for name in doubts_of(self.domain)}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
-        return Answered(problem, *said, agreement=agreement, doubts=doubted, **known)
+        return Answered(problem, *said, agreement=agreement, second=candidate.second, doubts=doubted, **known)
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
         return (
             tuple(self.domain.describe(step.tuple) for step in steps) if isinstance(self.domain, DescribesSteps) else ()
         )
 
-    def _run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
+    def run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
         """The value of a program and its steps, or why there is no value."""
         try:
             if program is None:

@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tpn2f.bulk.answers import Asking
 from tpn2f.bulk.engines import Engine
@@ -94,9 +95,9 @@ def _text(program: Program | None) -> str | None:
     return None if program is None else str(program)
 
 
-def _scores(ranked: list[Candidate]) -> list[list[float]]:
-    return [[one.log_probability, one.score, one.weakest] for one in ranked]
+def _scores(ranked: list[Candidate]) -> list[list[float | None]]:
+    return [list(one[1:]) for one in ranked]
 
 
-def _candidate(text: str | None, scores: list[float]) -> Candidate:
+def _candidate(text: str | None, scores: list[Any]) -> Candidate:
     return Candidate(None if text is None else Program.parse(text), *scores)

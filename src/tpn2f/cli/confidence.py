@@ -50,6 +50,10 @@ def calibrate(
     by_answer: Annotated[
         bool, typer.Option("--by-answer", help="A right answer counts as right, even if the program is another one.")
     ] = False,
+    second: Annotated[
+        str | None,
+        typer.Option(help="A bundled model of the same domain that is asked for a second opinion from now on."),
+    ] = None,
     remember: Annotated[
         bool, typer.Option(help="Let the model remember its training texts, to know what is like them.")
     ] = True,
@@ -80,6 +84,7 @@ def calibrate(
         check_targets(find_model(model).parent, folders=True)
     with spinner("loading the model") as update:
         solver = Solver.load(model, data, domain, trust_files)
+        solver.second = solver.load_second(second, str(model))
         splits, width = Splits(solver.domain), width or solver.usual_width
         split = split or split_roles(solver.domain).calibrate
         if remember:
@@ -107,6 +112,7 @@ def calibrate(
         "mode": mode,
         "right": "by answer" if by_answer else "strictly",
         **facts(found),
+        "second": second,
         "choice": None if choice is None else choice.to_json(),
         "trust": trust.facts(),
     }
@@ -118,7 +124,7 @@ def calibrate(
             show_calibration(out, found)
             show_trust(out, trust)
     if not dry:
-        place = write_calibration(model, found, trust, solver.memory, choice)
+        place = write_calibration(model, found, trust, solver.memory, choice, second)
         err.print(f"confidence written into {escape(str(place))}", soft_wrap=True)
     if output is not None:
         write(output, text)

@@ -52,9 +52,9 @@ def consider(
             raise DataError(f"{part}: a test split judges the finished model; calibrate on {roles.select}")
     taken = splits or Splits(solver.domain)
     examples = [(part, example) for part in split_parts(split) for example in taken.take(part, limit)]
-    found = solver.predict(
+    found = solver.propose(
         [example.problem for _, example in examples],
-        width or solver.usual_width,
+        width,
         progress=lambda done: progress(done, len(examples)),
     )
     considered = []
@@ -122,25 +122,31 @@ def write_calibration(
     trust: Trust | None = None,
     memory: Memory | None = None,
     choice: Belief | None = None,
+    second: str | None = None,
 ) -> Path:
     """Puts what was found into a model's checkpoint; the weights stay what they are."""
     folder = find_model(place)
     # In a run directory a training may write the same checkpoint.
     run = folder.parent.parent if folder.parent.name == "checkpoints" else None
     if run is None:
-        _rewrite(folder, calibration, trust, memory, choice)
+        _rewrite(folder, calibration, trust, memory, choice, second)
     else:
         with locked(run):
-            _rewrite(folder, calibration, trust, memory, choice)
+            _rewrite(folder, calibration, trust, memory, choice, second)
     return folder
 
 
 def _rewrite(
-    folder: Path, calibration: Calibration, trust: Trust | None, memory: Memory | None, choice: Belief | None
+    folder: Path,
+    calibration: Calibration,
+    trust: Trust | None,
+    memory: Memory | None,
+    choice: Belief | None,
+    second: str | None,
 ) -> None:
     checkpoint = read_checkpoint(folder)
     # What an earlier calibration found is not mixed with this one.
-    found = ("temperature", "threshold", "belief", "guess_below", "choice")
+    found = ("temperature", "threshold", "belief", "guess_below", "choice", "second")
     state = {key: value for key, value in checkpoint.state.items() if key not in found}
     state["temperature"] = calibration.temperature
     tensors, texts = dict(checkpoint.tensors), dict(checkpoint.texts)
@@ -148,6 +154,8 @@ def _rewrite(
         state["threshold"] = None if calibration.safe is None else calibration.safe.threshold
     else:
         state |= {"belief": trust.belief.to_json(), "guess_below": trust.guess_below}
+    if second is not None:
+        state["second"] = second
     if choice is not None:
         state["choice"] = choice.to_json()
     if memory is not None:

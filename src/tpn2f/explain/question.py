@@ -74,7 +74,7 @@ def explain_question(
     if not problem.words:
         raise DataError("the question is empty")
     if program is None:
-        program = solver.best_of(problem, solver.predict([problem], width)[0]).program
+        program = solver.best_of(problem, solver.propose([problem], width)[0]).program
     elif unknown := [word for word in _symbols_of(program) if not _known(solver, word)]:
         raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
     texts = solver.codec.batch_texts([problem]).to(next(solver.model.parameters()).device)

@@ -5,16 +5,16 @@ Each has what speaks for it: the model's log-probability, by forced decoding, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tpn2f.domain import Domain, Example, JudgesTypes, Problem, check_types
-from tpn2f.errors import DataError, ExecutionError
-from tpn2f.model.evaluating import evaluating
+from tpn2f.domain import Domain, JudgesTypes, Problem, check_types
+from tpn2f.errors import ExecutionError
+from tpn2f.opinions import force
 from tpn2f.program import Program
 from tpn2f.retrieval import Neighbour, Retrieval
 from tpn2f.search import Candidate
-from tpn2f.solver import MOST_WORDS, Solver
+from tpn2f.solver import Solver
 
 
 class Recalled(NamedTuple):
@@ -52,7 +52,8 @@ def recall(
                 ours[program] = one
         found.append(ours or {Program(): Recalled(Program(), 0.0)})
     pairs = [(place, program) for place, candidates in enumerate(found) for program in candidates]
-    scores = force(solver, [(problems[place], program) for place, program in pairs])
+    asked = [(problems[place], program) for place, program in pairs]
+    scores = force(solver.model, solver.codec, asked)
     for (place, program), score in zip(pairs, scores):
         found[place][program] = found[place][program]._replace(log_probability=score)
     return [list(candidates.values()) for candidates in found]
@@ -80,40 +81,3 @@ def fits(domain: Domain, program: Program, problem: Problem) -> bool:
     except ExecutionError:
         return False
     return True
-
-
-def force(solver: Solver, pairs: Sequence[tuple[Problem, Program]]) -> list[float]:
-    """The log-probability of every program for its problem: the model is made to write it. No masks are used."""
-    scores = [0.0] * len(pairs)
-    for places in _batches(pairs, together=solver.codec.reader is not None):
-        examples = []
-        for place in places:
-            problem, program = pairs[place]
-            if any(len(step.arguments) > solver.codec.n_positions for step in program):
-                raise DataError(f"{program} has more arguments than this model can write")
-            examples.append(Example(problem, program))
-        with evaluating(solver.model):
-            device = next(solver.model.parameters()).device
-            losses = solver.model.loss(*solver.codec.batch(examples).to(device)).per_example.tolist()
-        for place, loss in zip(places, losses):
-            scores[place] = -loss
-    return scores
-
-
-def _batches(pairs: Sequence[tuple[Problem, Program]], together: bool, size: int = 128) -> Iterator[list[int]]:
-    """Places of pairs of similar lengths, fewer where texts are long. The programs of a problem stay `together` where
-    reading a text twice is dear."""
-
-    def length(place: int) -> tuple[int, int]:
-        problem, program = pairs[place]
-        return len(problem.words), 0 if together else len(program)
-
-    order = sorted(range(len(pairs)), key=length)
-    part: list[int] = []
-    for place in order:
-        if part and (len(part) == size or (len(part) + 1) * len(pairs[place][0].words) > MOST_WORDS):
-            yield part
-            part = []
-        part.append(place)
-    if part:
-        yield part

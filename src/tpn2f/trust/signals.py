@@ -55,6 +55,8 @@ class Answered:
     nearest: Nearest | None = None
     agreement: float = 1.0
     """The share of what search held to be probable that gives this value, too."""
+    second: float | None = None
+    """The log-probability that a second model gives the program; None where none was asked."""
     doubts: Mapping[str, bool] = field(default_factory=dict)
     """What the domain looks for in an answer, and whether it is there."""
 
@@ -163,6 +165,9 @@ def signals(answered: Answered) -> dict[str, float]:
         "words": math.log(max(len(answered.problem.words), 1)),
         **strange_signals(answered),
     }
+    if answered.second is not None:
+        found["second opinion"] = max(answered.second, LEAST)
+        found["odds of the second opinion"] = _odds(answered.second)
     if answered.familiarity is not None:
         found["familiar"] = answered.familiarity
         found["nearest question"] = answered.nearest.similarity if answered.nearest else 0.0

@@ -1,0 +1,98 @@
+"""What a model holds of programs that it may not have written; two models with opinions of what either wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tpn2f.codec import Codec
+from tpn2f.domain import Example, Problem
+from tpn2f.errors import DataError
+from tpn2f.model import Model
+from tpn2f.model.evaluating import evaluating
+from tpn2f.program import Program
+from tpn2f.search import MOST_WORDS, Candidate
+
+UNWRITTEN = -20.0
+"""The opinion of a model that has no symbols for a program."""
+
+
+def join_opinions(
+    first: tuple[Model, Codec],
+    second: tuple[Model, Codec],
+    problems: Sequence[Problem],
+    found: Sequence[Sequence[Candidate]],
+    others: Sequence[Sequence[Candidate]],
+) -> list[list[Candidate]]:
+    """The candidates of both models for every problem, each with the log-probability of both, ranked by their mean.
+
+    What only the second model wrote has no least certain symbol of the first: its whole log-probability stands for it.
+    """
+    pools: list[dict[Program, Candidate | None]] = []
+    for own, other in zip(found, others):
+        pool: dict[Program, Candidate | None] = {one.program: one for one in own if one.program}
+        for one in other:
+            if one.program and spells(first[1], one.program):
+                pool.setdefault(one.program, None)
+        pools.append(pool)
+    new = [(place, program) for place, pool in enumerate(pools) for program, one in pool.items() if one is None]
+    for (place, program), score in zip(new, force(*first, [(problems[place], program) for place, program in new])):
+        pools[place][program] = Candidate(program, score, score, score)
+    known = [(place, one) for place, pool in enumerate(pools) for one in pool.values() if one is not None]
+    told = [(place, one) for place, one in known if one.program and spells(second[1], one.program)]
+    asked = [(problems[place], one.program) for place, one in told if one.program]
+    opinions = dict(zip(((place, one.program) for place, one in told), force(*second, asked)))
+    joined: list[list[Candidate]] = [[] for _ in problems]
+    for place, one in known:
+        opinion = opinions.get((place, one.program), UNWRITTEN)
+        joined[place].append(one._replace(second=opinion, score=(one.log_probability + opinion) / 2))
+    return [
+        sorted(both, key=lambda one: -one.score) or [one._replace(second=UNWRITTEN) for one in own]
+        for both, own in zip(joined, found)
+    ]
+
+
+def spells(codec: Codec, program: Program) -> bool:
+    """Whether a codec has all symbols of a program."""
+    return all(
+        step.relation in codec.relations
+        and len(step.arguments) <= codec.n_positions
+        and all(argument in codec.arguments for argument in step.arguments)
+        for step in program
+    )
+
+
+def force(model: Model, codec: Codec, pairs: Sequence[tuple[Problem, Program]]) -> list[float]:
+    """The log-probability of every program for its problem: the model is made to write it. No masks are used."""
+    scores = [0.0] * len(pairs)
+    for places in _batches(pairs, together=codec.reader is not None):
+        examples = []
+        for place in places:
+            problem, program = pairs[place]
+            if any(len(step.arguments) > codec.n_positions for step in program):
+                raise DataError(f"{program} has more arguments than this model can write")
+            examples.append(Example(problem, program))
+        with evaluating(model):
+            device = next(model.parameters()).device
+            losses = model.loss(*codec.batch(examples).to(device)).per_example.tolist()
+        for place, loss in zip(places, losses):
+            scores[place] = -loss
+    return scores
+
+
+def _batches(pairs: Sequence[tuple[Problem, Program]], together: bool, size: int = 128) -> Iterator[list[int]]:
+    """Places of pairs of similar lengths, fewer where texts are long. The programs of a problem stay `together` where
+    reading a text twice is dear."""
+
+    def length(place: int) -> tuple[int, int]:
+        problem, program = pairs[place]
+        return len(problem.words), 0 if together else len(program)
+
+    order = sorted(range(len(pairs)), key=length)
+    part: list[int] = []
+    for place in order:
+        if part and (len(part) == size or (len(part) + 1) * len(pairs[place][0].words) > MOST_WORDS):
+            yield part
+            part = []
+        part.append(place)
+    if part:
+        yield part
