@@ -1,9 +1,14 @@
 """The paper's figures with a model of ours: roles and fillers of its example questions, relations with 3 to 6 clusters.
 
     python benchmarks/figures.py --model runs/mathqa [--split dev] [--limit 0]
+    python benchmarks/figures.py --redraw
 
-Writes docs/figures/DOMAIN-*.png and results/analysis-DOMAIN.json, and makes docs/analysis.md anew from the analysis
-files of all domains, so that no number in the page is typed. Needs the extra `analysis` and the data.
+Writes docs/figures/DOMAIN-* for print (PNG, SVG and PDF, one column wide) and results/analysis-DOMAIN.json, and makes
+docs/analysis.md anew from the analysis files of all domains, so that no number in the page is typed. Needs the extra
+`analysis` and the data. With --redraw the pictures are made anew from the numbers of earlier runs, without data.
+
+Attention is drawn of a model that attends. Where that of the model is nearly even, a map of it would show noise: then
+it is the map of the model in `ATTENDS`, kept in results/attention-DOMAIN.json, or none.
 """
 
 from __future__ import annotations
@@ -15,8 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tpn2f.explain import Analysis, QuestionMap, analyse, explain_question
-from tpn2f.explain.plots import draw_attention, draw_measure, draw_relations, draw_selections, save
+from tpn2f.domain import Domain, load_domain
+from tpn2f.errors import ExecutionError
+from tpn2f.explain import QuestionMap, RelationMap, TPRMeasure, analyse, explain_question
+from tpn2f.explain.plots import EVEN, draw_attention, draw_measure, draw_relations, draw_selections, save
+from tpn2f.program import Program
 from tpn2f.solver import Solver
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +71,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 }
 ATTENTION = 2
 """The question whose attention is drawn, counted from 0."""
+ATTENDS = {"mathqa": "everyday"}
+"""The bundled model whose attention is drawn where that of a domain's own model is nearly even."""
 TITLES = {"mathqa": "MathQA", "algolisp": "AlgoLisp"}
 SHOWN = 12
 """How many groups are listed in the page."""
@@ -71,6 +81,7 @@ SHOWN = 12
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a run directory, a checkpoint or a bundled model; without: page only")
+    parser.add_argument("--redraw", action="store_true", help="draw all pictures again from the numbers in results/")
     parser.add_argument("--split", default="dev")
     parser.add_argument("--limit", type=int, default=0, help="how many examples of the split; 0 for all")
     parser.add_argument("--shuffles", type=int, default=999)
@@ -79,6 +90,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.model:
         look(Solver.load(options.model, options.data), options)
+    if options.redraw:
+        for path in sorted((options.root / "results").glob("analysis-*.json")):
+            redraw(json.loads(path.read_text(encoding="utf-8")), options.root)
     page = options.root / "docs" / "analysis.md"
     page.write_text(make_page(options.root / "results"), encoding="utf-8")
     print(f"written: {page}")
@@ -90,7 +104,8 @@ def look(solver: Solver, options: argparse.Namespace) -> None:
     questions = QUESTIONS.get(name) or tuple(e.text for e, _ in zip(solver.domain.examples(options.split), range(4)))
     maps = [explain_question(solver, text) for text in questions]
     analysis = analyse(solver, options.split, options.limit, options.shuffles, lambda message: None)
-    figures = draw(options.root / "docs" / "figures", name, maps, analysis)
+    analysed = analysis.to_dict()
+    figures = draw(options.root, name, [found.to_dict() for found in maps], analysed)
     facts = {
         "model": Path(options.model).name,
         "weights_sha256": fingerprint(solver),
@@ -99,25 +114,73 @@ def look(solver: Solver, options: argparse.Namespace) -> None:
         "figures": figures,
     }
     seen = [{"question": text, **found.to_dict()} for text, found in zip(questions, maps)]
-    result = rounded({"facts": facts, "questions": seen, "analysis": analysis.to_dict()})
+    result = rounded({"facts": facts, "questions": seen, "analysis": analysed})
     path = options.root / "results" / f"analysis-{name}.json"
     path.write_text(json.dumps(result, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
     print(f"written: {path} and {len(figures)} figures, {facts['cpu_seconds']} CPU-s")
 
 
-def draw(folder: Path, name: str, maps: list[QuestionMap], analysis: Analysis) -> dict[str, str]:
-    """The pictures that there is something to draw for, by what they show."""
-    figures: dict[str, Any] = {}
+def redraw(result: dict[str, Any], root: Path) -> None:
+    """The pictures of a model that was looked at earlier."""
+    made = draw(root, result["analysis"]["domain"], result["questions"], result["analysis"])
+    print(f"drawn: {', '.join(made.values())}")
+
+
+def draw(root: Path, name: str, questions: list[dict[str, Any]], analysed: dict[str, Any]) -> dict[str, str]:
+    """The pictures that there is something to draw for, by what they show; of each the name of its PNG."""
+    maps = [QuestionMap.from_dict(found) for found in questions]
+    folder, figures = root / "docs" / "figures", dict[str, Any]()
     if any(found.has_roles for found in maps):
         figures["roles"] = draw_selections(maps, "role")
         figures["fillers"] = draw_selections(maps, "filler")
-    if maps[min(ATTENTION, len(maps) - 1)].attention:
-        figures["attention"] = draw_attention(maps[min(ATTENTION, len(maps) - 1)])
-    if analysis.relations is not None:
-        figures["relations"] = draw_relations(analysis.relations)
-    if analysis.tpr is not None:
-        figures["measure"] = draw_measure(analysis.tpr)
-    return {what: save(figure, folder / f"{name}-{what}", ["png"])[0].name for what, figure in figures.items()}
+    attends = attending(root / "results", name, questions)
+    if attends is not None:
+        figures["attention"] = draw_attention(attends)
+    if analysed["relations"] is not None:
+        figures["relations"] = draw_relations(RelationMap.from_dict(analysed["relations"]))
+    if analysed["tpr"] is not None:
+        figures["measure"] = draw_measure(TPRMeasure.from_dict(analysed["tpr"]))
+    return {what: save(figure, folder / f"{name}-{what}")[0].name for what, figure in figures.items()}
+
+
+def attending(results: Path, name: str, questions: list[dict[str, Any]]) -> QuestionMap | None:
+    """The map of a model that attends: the domain's own, or that of `ATTENDS`; none where neither does."""
+    chosen = questions[min(ATTENTION, len(questions) - 1)]
+    own = QuestionMap.from_dict(chosen)
+    path = results / f"attention-{name}.json"
+    path.unlink(missing_ok=True)
+    if own.attention and own.evenness <= EVEN:
+        return own
+    if name not in ATTENDS:
+        return None
+    solver, domain = Solver.load(ATTENDS[name]), load_domain(name)
+    for told in questions:
+        # A map is shown of a question that both models answer in the same way.
+        text, program = told["question"], QuestionMap.from_dict(told).program
+        found = solver.solve(text)
+        if program is not None and found.value is not None and found.value == value(domain, program, text):
+            break
+    else:
+        return None
+    found = explain_question(solver, text, program=found.program)
+    facts = {
+        "model": ATTENDS[name],
+        "weights_sha256": fingerprint(solver),
+        "question": text,
+        "evenness": found.evenness,
+        "evenness_of_own": own.evenness,
+        **found.to_dict(),
+    }
+    path.write_text(json.dumps(rounded(facts), ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    return found
+
+
+def value(domain: Domain, program: Program, text: str) -> object:
+    """What a program gives for a text; nothing where it does not run."""
+    try:
+        return domain.execute(program, domain.read(text))
+    except ExecutionError:
+        return None
 
 
 def fingerprint(solver: Solver) -> str:
@@ -150,19 +213,22 @@ def make_page(results: Path) -> str:
         (
             "It repeats section 5 and the appendix of the paper with our models. It adds what the paper only shows in "
             "pictures: a measurement of section 4.4, and tests of whether fillers follow meaning and roles follow "
-            "structure. `tpn2f explain` shows the same for any question and any model."
+            "structure. `tpn2f explain` shows the same for any question and any model. Every picture is also there as "
+            "SVG and PDF, one column wide, for print."
         ),
     ]
     files = sorted(results.glob("analysis-*.json"), key=lambda path: path.stem, reverse=True)
     for path in files:
-        parts += section(json.loads(path.read_text(encoding="utf-8")))
+        result = json.loads(path.read_text(encoding="utf-8"))
+        other = results / f"attention-{result['analysis']['domain']}.json"
+        parts += section(result, json.loads(other.read_text(encoding="utf-8")) if other.exists() else None)
     if not files:
         parts.append("No model was looked at yet.")
     return "\n\n".join(parts) + "\n"
 
 
-def section(result: dict[str, Any]) -> list[str]:
-    """One model."""
+def section(result: dict[str, Any], attends: dict[str, Any] | None) -> list[str]:
+    """One model; `attends` is another one whose attention is shown."""
     analysis, facts = result["analysis"], result["facts"]
     title, figures = str(TITLES.get(analysis["domain"], analysis["domain"])), facts["figures"]
     parts = [
@@ -182,12 +248,7 @@ def section(result: dict[str, Any]) -> list[str]:
             f"![The roles that the words of {title} questions select](figures/{figures['roles']})",
             f"![The fillers that the words of {title} questions select](figures/{figures['fillers']})",
         ]
-    if "attention" in figures:
-        parts += [
-            "### Attention",
-            "What each tuple of the program attends to.",
-            f"![Attention of the tuples over the words of a question, {title}](figures/{figures['attention']})",
-        ]
+    parts += attention(result, attends, title)
     if analysis["groups"]:
         parts += groups(analysis["groups"])
     if analysis["relations"]:
@@ -197,6 +258,26 @@ def section(result: dict[str, Any]) -> list[str]:
     if analysis["purity"]:
         parts += purity(analysis["purity"])
     return [*parts, *(f"Note: {note}." for note in analysis["notes"])]
+
+
+def attention(result: dict[str, Any], attends: dict[str, Any] | None, title: str) -> list[str]:
+    """The map of a model that attends, and which one that is."""
+    name, model = result["analysis"]["domain"], result["facts"]["model"]
+    own = QuestionMap.from_dict(result["questions"][min(ATTENTION, len(result["questions"]) - 1)])
+    even = f"{100 * own.evenness:.0f} % of the largest possible entropy"
+    picture = f"![Attention of the tuples over the words of a question, {title}](figures/{name}-attention.png)"
+    if own.attention and own.evenness <= EVEN:
+        told = [f"What each tuple of the program attends to in `{model}`; its attention has {even}.", picture]
+    elif attends is not None:
+        which = f"`{attends['model']}` (weights `{attends['weights_sha256']}`)"
+        reason = f"The attention of `{model}` is nearly the same for all words ({even}), so a map of it shows nothing."
+        told = [
+            f"{reason} This is {which}, which attends ({100 * attends['evenness']:.0f} %).",
+            picture,
+        ]
+    else:
+        told = [f"The attention of `{model}` is nearly the same for all words ({even}); there is no map of it."]
+    return ["### Attention", *told]
 
 
 def groups(found: dict[str, Any]) -> list[str]:
@@ -229,7 +310,8 @@ def relations(found: dict[str, Any], title: str, figures: dict[str, str]) -> lis
         (
             "The unbinding vector of every relation, averaged over the tuples of the split, in the plane of the two "
             f"principal components, which hold {percent(first)} and {percent(second)} of the variance. Clusters are "
-            "those of k-means on the whole vectors; larger points have more tuples."
+            "those of k-means on the whole vectors; larger points have more tuples. The legend says how many relations "
+            "a cluster has. The first panel names all relations, each further panel those that change their cluster."
         ),
         f"![The unbinding vectors of the relations of {title}, with 3 to 6 clusters](figures/{figures['relations']})",
         markdown(rows, "rl"),

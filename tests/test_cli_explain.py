@@ -91,7 +91,10 @@ def test_markup_in_a_question_is_text(tpn2f: Run, models):
         ([" "], "empty"),
         ([], "give a question, or --split dev"),
         ([QUESTION, "--format", "png"], "--output DIR"),
-        ([QUESTION, "--output", "out", "--format", "gif"], "no format 'gif'; expected some of png, svg, html, json"),
+        (
+            [QUESTION, "--output", "out", "--format", "gif"],
+            "no format 'gif'; expected some of png, svg, pdf, html, json",
+        ),
         ([QUESTION, "--output", "out", "--format", ","], "--format is empty"),
         (["--split", "nowhere"], "nowhere"),
         ([QUESTION, "--output", "/dev/null/x"], "cannot write"),

@@ -28,7 +28,7 @@ from tpn2f.explain import (
     plots,
 )
 from tpn2f.explain.colours import colour_all, faded, palette
-from tpn2f.explain.labels import overlaps, place_labels
+from tpn2f.explain.labels import differing, overlaps, place_labels
 from tpn2f.explain.page import make_page
 from tpn2f.program import Program
 
@@ -79,11 +79,20 @@ def texts(figure) -> list[str]:
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_same_numbers_give_the_same_bytes(name, tmp_path: Path):
     written = [plots.save(FIGURES[name](), tmp_path / place / "picture") for place in ("one", "two")]
-    assert [path.name for path in written[0]] == ["picture.png", "picture.svg"]
+    assert [path.name for path in written[0]] == ["picture.png", "picture.svg", "picture.pdf"]
     for one, two in zip(*written):
         assert one.read_bytes() == two.read_bytes()
     assert written[0][0].read_bytes().startswith(b"\x89PNG\r\n")
     assert ElementTree.parse(written[0][1]).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert written[0][2].read_bytes().startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_picture_is_one_column_wide_and_its_type_can_be_read(name):
+    figure = FIGURES[name]()
+    assert figure.get_size_inches()[0] == pytest.approx(3.3)
+    shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert min(text.get_fontsize() for text in shown) >= 6
 
 
 def test_every_word_is_drawn_with_its_numbers():
@@ -101,11 +110,20 @@ def test_attention_names_tuples_and_words():
     assert len([axes for axes in figure.axes if axes.collections]) == 3  # two strips of five words, and the scale
 
 
-def test_every_relation_is_labelled_in_every_panel():
+def test_attention_that_is_even_is_called_so():
+    assert "hardly attends" not in " ".join(texts(FIGURES["attention"]()))
+    even = replace(QUESTION, attention=((0.125,) * 8,) * 2)
+    assert "Nearly the same for all words: this model hardly attends." in texts(plots.draw_attention(even))
+    assert even.evenness == pytest.approx(1) and QUESTION.evenness < 1
+
+
+def test_the_first_panel_names_every_relation_and_the_others_those_that_changed():
     found = texts(FIGURES["relations"]())
     for name in RELATIONS.relations:
-        assert found.count(name) == 2
-    assert {"3 clusters", "4 clusters"} <= set(found)
+        assert found.count(name) == (2 if name == "volume_cube" else 1)
+    assert {"3 clusters", "4 clusters", "1: 2", "4: 1"} <= set(found), "with a legend"
+    same = replace(RELATIONS, clusterings=(RELATIONS.clusterings[0],) * 3)
+    assert len(plots.draw_relations(same).axes) == 1, "a panel like the one before it is left out"
     few = replace(RELATIONS, clusterings=())
     assert "too few relations for clusters" in texts(plots.draw_relations(few))
 
@@ -168,6 +186,14 @@ def test_crowded_points_still_have_labels_apart():
     covered = overlaps(found, found)
     np.fill_diagonal(covered, 0)
     assert not covered.any()
+
+
+def test_clusters_keep_their_numbers_from_one_clustering_to_the_next():
+    (first, everything), (second, moved) = differing([(0, 0, 0, 1, 1), (1, 1, 0, 2, 2)])
+    assert (first, list(everything)) == ((0, 0, 0, 1, 1), [0, 1, 2, 3, 4])
+    assert (second, moved) == ((0, 0, 2, 1, 1), [2])
+    assert differing([(0, 1), (1, 0)]) == [((0, 1), range(2))], "other numbers for the same clusters are no change"
+    assert differing([]) == []
 
 
 def luminance(colour: str) -> float:
@@ -247,3 +273,5 @@ def test_the_numbers_of_an_analysis_are_json():
     assert told["relations"]["clusterings"][1]["labels"] == [0, 0, 1, 2, 3]
     assert told["groups"]["fillers"][0]["words"][0] == {"word": "<i>", "count": 2, "share": 1.0}
     assert told["tpr"]["own"]["median"] == 0.19 and told["purity"][0]["p_value"] == 0.01
+    assert RelationMap.from_dict(told["relations"]) == RELATIONS and TPRMeasure.from_dict(told["tpr"]) == MEASURE
+    assert QuestionMap.from_dict(json.loads(json.dumps(QUESTION.to_dict()))) == QUESTION

@@ -113,7 +113,9 @@ def test_candidates_of_both_origins_are_joined(solver: Solver) -> None:
     assert by[SUBTRACT].similarity == by[SUBTRACT].votes == 0.0
     assert by[ADD].share == 2 / 3 and by[ADD].similarity == pytest.approx(1.0)
     assert 0 < by[DIVIDE].votes < by[ADD].votes < 1
-    assert [by[p].log_probability for p in by] == pytest.approx(force(solver.model, solver.codec, [(asked, p) for p in by]), abs=1e-5)
+    assert [by[p].log_probability for p in by] == pytest.approx(
+        force(solver.model, solver.codec, [(asked, p) for p in by]), abs=1e-5
+    )
 
 
 def test_without_any_candidate_the_empty_program_stands_in(solver: Solver) -> None:

@@ -46,7 +46,8 @@ from tpn2f.setting import (
     setting,
 )
 from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
-from tpn2f.trust.belief import Belief, cautious, probability
+from tpn2f.trust.belief import Belief, probability
+from tpn2f.trust.caution import cautious
 from tpn2f.trust.memory import Memory
 from tpn2f.trust.signals import Answered, Known, agreements, doubts, look_up, signals, strange_signals
 from tpn2f.wording import clean

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from tpn2f.explain import Analysis, QuestionMap, WordGroup
     from tpn2f.explain.colours import Kind
 
-FORMATS = ("png", "svg", "html", "json")
+PICTURES = ("png", "svg", "pdf")
+FORMATS = (*PICTURES, "html", "json")
 SHADES = " ░▒▓█"
 MOST_WORDS = 400
 """The most words of a question that are shown."""
@@ -59,7 +60,8 @@ def explain(
     shuffles: Annotated[int, typer.Option(min=1, max=100_000, help="How many times the controls are shuffled.")] = 199,
     output: Annotated[Path | None, typer.Option(help="A folder to write pictures, a page and the numbers to.")] = None,
     formats: Annotated[
-        str | None, typer.Option("--format", help="What to write there: png, svg, html, json, separated by commas.")
+        str | None,
+        typer.Option("--format", help="What to write there: png, svg, pdf, html, json, separated by commas."),
     ] = None,
     value: InputOption = None,
     domain: OtherDomainOption = None,
@@ -83,7 +85,7 @@ def explain(
         asked = [] if sys.stdin.isatty() else [line.strip() for line in sys.stdin if line.strip()]
         if not asked:
             raise DataError("nothing to explain: give a question, or --split dev to look at the model")
-    if {"png", "svg", "html"} & set(wanted):
+    if {*PICTURES, "html"} & set(wanted):
         # Checked before the slow work starts: pictures need an extra.
         import tpn2f.explain.plots  # noqa: F401
     check_targets(output, folders=True)
@@ -146,7 +148,7 @@ def write_all(
 
         write(folder / "explain.html", make_page("Inside the model", questions, analysis))
         written.append(folder / "explain.html")
-    pictures = [name for name in formats if name in ("png", "svg")]
+    pictures = [name for name in formats if name in PICTURES]
     if pictures:
         from tpn2f.explain.plots import save
 

@@ -105,7 +105,12 @@ def judged_outside(judged: Sequence[Judged]) -> list[Judged]:
 def guess_threshold(judged: Sequence[Judged], goal: float) -> float:
     """The confidence from which on the goal's share is right, with a margin, and never far below the goal itself."""
     found = find_threshold(judged, 1.0, goal, MARGIN)
-    return NEVER if found is None else max(found, goal - SLACK)
+    if found is None:
+        return NEVER
+    if all(one.confidence(1.0) >= found for one in judged):
+        # All may be answered, so the least sure of them says nothing about what is less sure than that.
+        found = min(found, goal)
+    return max(found, goal - SLACK)
 
 
 def measure_sources(belief: Belief, judged: Sequence[Judged], threshold: float) -> list[LeftOut]:

@@ -26,8 +26,8 @@ h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.5rem; } p.faint, caption, su
   border-radius: .4rem; } .map b[style] { color: #1b1f24; }
 .map small { color: var(--faint); font-size: .65rem; white-space: nowrap; }
 code { overflow-wrap: anywhere; } .wide { overflow-x: auto; } .picture { background: #fff; border-radius: .5rem; }
-.picture { overflow-x: auto; } .picture svg { width: 100%; min-width: 34rem; height: auto; display: block; }
-.picture.large svg { min-width: 56rem; }
+.picture { overflow-x: auto; } .picture svg { width: 100%; min-width: 20rem; max-width: 34rem; height: auto; }
+.picture svg { display: block; } .picture.large svg { max-width: 44rem; }
 table { border-collapse: collapse; margin: .8rem 0; font-size: .9rem; } caption { text-align: left; }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: right; vertical-align: top; }
 th:first-child, td:first-child, .text td, .text th { text-align: left; }

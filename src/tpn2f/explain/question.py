@@ -6,6 +6,8 @@ two dictionaries: the numbers of the second one follow those of the first.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +50,14 @@ class QuestionMap:
         """Whether the encoder has fillers and roles at all."""
         return bool(self.role_choices)
 
+    @property
+    def evenness(self) -> float:
+        """The mean entropy of attention as a part of the largest possible one: 1 when all words weigh the same."""
+        if len(self.words) < 2 or not self.attention:
+            return 0.0
+        weights = torch.tensor(self.attention, dtype=torch.float64)
+        return float(torch.special.entr(weights).sum(1).mean() / math.log(len(self.words)))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and texts, for JSON."""
         return {
@@ -60,6 +70,17 @@ class QuestionMap:
             "tuples": [] if self.program is None else [str(step) for step in self.program],
             "attention": [list(row) for row in self.attention],
         }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> QuestionMap:
+        """What `to_dict` gave."""
+        fillers, roles = (
+            tuple(tuple((number, weight) for number, weight in word) for word in told[key])
+            for key in ("fillers", "roles")
+        )
+        program = None if told["program"] is None else Program.parse(told["program"])
+        lists = (tuple(map(tuple, told[key])) for key in ("attention", "filler_choices", "role_choices"))
+        return cls(tuple(told["words"]), fillers, roles, program, *lists)
 
 
 @torch.no_grad()

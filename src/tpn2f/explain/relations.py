@@ -5,6 +5,7 @@ PCA and k-means need scikit-learn, of the extra `analysis`; the averages, the ne
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,6 +51,20 @@ class RelationMap:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> RelationMap:
+        """What `to_dict` gave."""
+        first, second = told["explained"]
+        return cls(
+            tuple(told["relations"]),
+            tuple(told["counts"]),
+            tuple(map(tuple, told["vectors"])),
+            tuple((x, y) for x, y in told["points"]),
+            (first, second),
+            tuple(Clustering(one["k"], tuple(one["labels"]), one["inertia"]) for one in told["clusterings"]),
+            tuple(tuple((name, cosine) for name, cosine in row) for row in told["nearest"]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -90,6 +105,11 @@ class TPRMeasure:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> TPRMeasure:
+        """What `to_dict` gave."""
+        return cls(**{key: Spread(**value) if isinstance(value, dict) else value for key, value in told.items()})
 
 
 def relation_vectors(solver: Solver, split: str, limit: int = 0) -> RelationMap:

@@ -2,27 +2,25 @@
 it tells the right one among the candidates for the same question.
 
 Fitted by Newton's method with a penalty on the weights (L2), on signals that are brought to mean 0 and deviation 1.
-The numbers survive JSON exactly, so a stored belief gives the same confidence everywhere. A signal that the answers
-hardly have is not fitted; where `caution` has a weight for it, that one is stored.
+The numbers survive JSON exactly, so a stored belief gives the same confidence everywhere. Of signals that the answers
+hardly had, nothing is learned; for some of them `caution` has rules.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from tpn2f.errors import CheckpointError, DataError
-from tpn2f.trust.caution import PRIORS, RARE
+from tpn2f.trust.caution import RARE, RULES, cautious
 
 PENALTY = 30.0
 """What a weight of 1 costs, in questions: signals that tell little stay near 0."""
 MOST_SIGNALS = 1_000
-SUREST = 0.99
-"""The most that a probability without calibration counts where something speaks against it."""
 HEAVIEST = 1e6
 """The largest weight: what a stranger's file says beyond it is damaged."""
 FARTHEST = 4.0
@@ -40,9 +38,11 @@ class Belief:
     bias: float
 
     def confidence(self, signals: Mapping[str, float]) -> float:
-        """The probability that an answer with these signals is right. A signal that is not given counts as usual."""
+        """The probability that an answer with these signals is right. A signal that is not given counts as usual; one
+        that was not learned has its rule, where there is one."""
         total = self.score(signals)
-        return 1 / (1 + math.exp(-total)) if total > -700 else 0.0
+        found = 1 / (1 + math.exp(-total)) if total > -700 else 0.0
+        return cautious(found, {name: value for name, value in signals.items() if name not in self.names})
 
     def score(self, signals: Mapping[str, float]) -> float:
         """The log-odds that an answer with these signals is right; of a choice, what candidates are ranked by."""
@@ -92,13 +92,13 @@ def fit_belief(
 ) -> Belief:
     """The belief that says best which answers were right. `weights` are what each answer counts; all the same without.
 
-    Signals that never vary are left out, and those of `PRIORS` that are rare get their weight there. With equal
+    Signals that never vary are left out, and so are those that have a rule, if few answers have them. With equal
     arguments it is the same, bit for bit.
     """
     if not signals:
         raise DataError("a belief needs at least one answer to be fitted")
-    set_ = [name for name in PRIORS if name in signals[0] and sum(one[name] != 0 for one in signals) < RARE]
-    names, table = _table(signals, set_)
+    rare = {name for name in RULES if sum(one.get(name, 0.0) != 0 for one in signals) < RARE}
+    names, table = _table(signals, rare)
     counts = np.ones(len(signals)) if weights is None else np.asarray(weights, dtype=np.float64)
     counts = counts * (len(signals) / counts.sum())
     scaled, means, deviations = _scaled(table, counts)
@@ -111,7 +111,7 @@ def fit_belief(
         slope = inputs.T @ (counts * (chance - target)) + cost @ found
         return slope, (inputs * (counts * chance * (1 - chance))[:, None]).T @ inputs + cost
 
-    return _belief(names, means, deviations, _newton(slope_and_curve, len(names) + 1), set_)
+    return _belief(names, means, deviations, _newton(slope_and_curve, len(names) + 1))
 
 
 def fit_choice(
@@ -156,7 +156,7 @@ def fit_choice(
     return _belief(names, means, deviations, np.append(found, 0.0))
 
 
-def _table(signals: Sequence[Mapping[str, float]], without: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
+def _table(signals: Sequence[Mapping[str, float]], without: Container[str] = ()) -> tuple[list[str], np.ndarray]:
     """The signals that vary, but for some, and their values: a row for every answer."""
     names = [name for name in signals[0] if name not in without and len({one[name] for one in signals}) > 1]
     rows = [[one[name] for name in names] for one in signals]
@@ -183,28 +183,9 @@ def _newton(slope_and_curve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray
     return found
 
 
-def _belief(
-    names: Sequence[str], means: np.ndarray, deviations: np.ndarray, found: np.ndarray, set_: Sequence[str] = ()
-) -> Belief:
+def _belief(names: Sequence[str], means: np.ndarray, deviations: np.ndarray, found: np.ndarray) -> Belief:
     spread, mean, weight = (tuple(map(float, row)) for row in (deviations, means, found[:-1]))
-    # Signals that are set are counted as they are: from 0, in ones.
-    more = len(set_)
-    return Belief(
-        (*names, *set_),
-        (*mean, *(0.0,) * more),
-        (*spread, *(1.0,) * more),
-        (*weight, *(PRIORS[name] for name in set_)),
-        float(found[-1]),
-    )
-
-
-def cautious(probability: float, signals: Mapping[str, float]) -> float:
-    """A probability that nothing was fitted to, with what `PRIORS` says about the signals."""
-    if not any(signals.get(name) for name in PRIORS) or probability <= 0:
-        return probability
-    odds = math.log(min(probability, SUREST) / (1 - min(probability, SUREST)))
-    total = odds + math.fsum(weight * signals.get(name, 0.0) for name, weight in PRIORS.items())
-    return min(probability, 1 / (1 + math.exp(-total)) if total > -700 else 0.0)
+    return Belief(tuple(names), mean, spread, weight, float(found[-1]))
 
 
 def _bounded(value: float) -> float:

@@ -2,18 +2,34 @@
 
 A model reads a word that it never met as a word like any other: `switch off the hall` becomes what it knows best, with
 the hall switched on. Where the texts that confidence was fitted on have no such words, as when a generator made them
-all, nothing can be learned about them there. Then these weights are used, which were set and not fitted.
+all, nothing can be learned about them there. Then a confidence is lowered by rules that were set and not fitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 
-PRIORS: Mapping[str, float] = {"new words": -12.0, "turning words": -4.0}
-"""What a signal adds to the log-odds of an answer where too few answers had it to learn that: for the share of new
-words, and for every new word that may turn a text around."""
+SUREST = 0.99
+"""The most that a confidence counts where something speaks against it of which nothing was learned."""
 RARE = 30
-"""From so many answers with a signal on, its weight is learned from them."""
+"""From so many answers with a signal on, what it means is learned from them."""
+RULES: Mapping[str, Callable[[float], float]] = {
+    # Any new word may be the one that counts; a text of many is hardly understood.
+    "new words": lambda share: 3.0 * (share > 0) + 4.0 * share,
+    "turning words": lambda count: 3.0 * count,
+}
+"""What a signal takes from the log-odds of an answer where nothing was learned about it."""
+
+
+def cautious(confidence: float, signals: Mapping[str, float]) -> float:
+    """A confidence to which nothing was learned of these signals, by the rules for them; never higher than before."""
+    against = math.fsum(rule(signals.get(name, 0.0)) for name, rule in RULES.items())
+    if against == 0 or confidence <= 0:
+        return confidence
+    sure = min(confidence, SUREST)
+    total = math.log(sure / (1 - sure)) - against
+    return min(confidence, 1 / (1 + math.exp(-total)) if total > -700 else 0.0)
 
 
 def _set_of(words: str) -> frozenset[str]:
