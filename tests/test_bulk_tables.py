@@ -95,7 +95,7 @@ def test_files_that_are_none_are_refused(tmp_path):
 def test_a_table_is_read_as_it_was_written(kind, tmp_path):
     if kind == "parquet":
         pytest.importorskip("pyarrow", reason="needs the extra `ray`")
-    row = {"row": 1, "id": "a", "question": "q\n\"q\"", **describe_unread("why"), "steps": ["1 + 2 = 3"]}
+    row = {"row": 1, "id": "a", "question": 'q\n"q"', **describe_unread("why"), "steps": ["1 + 2 = 3"]}
     path = tmp_path / f"part.{kind}"
     write(path, [row, {**row, "row": 2, "answer": "7", "confidence": 0.5}], kind)
     first, second = read_rows(path)

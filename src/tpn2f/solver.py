@@ -11,16 +11,8 @@ from pathlib import Path
 from tpn2f.checkpoint import Checkpoint, read_checkpoint
 from tpn2f.codec import Codec
 from tpn2f.contextual import load_reader
-from tpn2f.domain.offers import (
-    DescribesSteps,
-    DoubtsAnswers,
-    HasOptions,
-    HasSteps,
-    JudgesAnswers,
-    TellsUnits,
-    doubts_of,
-    notation_of,
-)
+from tpn2f.domain.offered import Offered
+from tpn2f.domain.offers import HasOptions
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ConfigError, DataError, ExecutionError, N2FError
@@ -164,9 +156,17 @@ class Solver:
         return other
 
     @property
+    def domain(self) -> Domain:
+        return self._domain
+
+    @domain.setter
+    def domain(self, domain: Domain) -> None:
+        self._domain, self._offered = domain, Offered.by(domain)
+
+    @property
     def usual_width(self) -> int:
         """How many hypotheses a question gets when nobody says: a few where answers that make no sense can be told."""
-        return FEW if isinstance(self.domain, JudgesAnswers) else 1
+        return 1 if self._offered.judge is None else FEW
 
     def solve(
         self,
@@ -273,14 +273,14 @@ class Solver:
 
     def best_of(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         """What a person is answered with: the best candidate, or the best that makes sense where that can be told."""
-        return self.best_that_runs(problem, candidates) if isinstance(self.domain, JudgesAnswers) else candidates[0]
+        return candidates[0] if self._offered.judge is None else self.best_that_runs(problem, candidates)
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         """The best candidate that has a value, and one that makes sense where the domain can tell."""
 
         def runs(program: Program) -> bool:
             value, _, error = self._run(program, problem)
-            judge = self.domain if isinstance(self.domain, JudgesAnswers) else None
+            judge = self._offered.judge
             return not error and (judge is None or judge.makes_sense(value, problem))
 
         return first_accepted(candidates, runs)
@@ -312,12 +312,12 @@ class Solver:
             tuple(others),
             calibrated=self.temperature is not None,
             notes=self._notes(problem),
-            notation=notation_of(self.domain),
+            notation=self._offered.notation,
             guess_below=self.guess_below,
-            doubts=doubts(answered, doubts_of(self.domain)),
+            doubts=doubts(answered, self._offered.doubts),
             nearest=answered.nearest,
             told=self._told(steps),
-            unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
+            unit=None if self._offered.units is None or error else self._offered.units.unit(problem, text, value),
         )
 
     def confidence(self, answered: Answered) -> float:
@@ -333,25 +333,24 @@ class Solver:
 
     def _answered(self, problem: Problem, candidate: Candidate, value: object, known: Known) -> Answered:
         found: Collection[str] = ()
-        if isinstance(self.domain, DoubtsAnswers) and candidate.program is not None:
-            found = self.domain.doubtful(problem, candidate.program, value)
+        if self._offered.doubter is not None and candidate.program is not None:
+            found = self._offered.doubter.doubtful(problem, candidate.program, value)
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
-        doubted = {name: name in found for name in doubts_of(self.domain)}
+        doubted = {name: name in found for name in self._offered.doubts}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
         return Answered(problem, *said, doubts=doubted, **known)
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
-        return (
-            tuple(self.domain.describe(step.tuple) for step in steps) if isinstance(self.domain, DescribesSteps) else ()
-        )
+        words = self._offered.words
+        return () if words is None else tuple(words.describe(step.tuple) for step in steps)
 
     def _run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
         """The value of a program and its steps, or why there is no value."""
         try:
             if program is None:
                 raise ExecutionError("the model wrote no program")
-            if isinstance(self.domain, HasSteps):
-                steps = self.domain.steps(program, problem)
+            if self._offered.steps is not None:
+                steps = self._offered.steps.steps(program, problem)
                 return steps[-1].result, steps, ""
             return self.domain.execute(program, problem), (), ""
         except ExecutionError as reason:

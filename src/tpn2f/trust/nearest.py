@@ -1,4 +1,4 @@
-"""A training question that is like another text. Apart from what finds it, so that whoever only shows it loads little."""
+"""A training question that is like another text. Apart from what finds it: whoever only shows it loads little."""
 
 from typing import NamedTuple
 
