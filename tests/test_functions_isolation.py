@@ -128,7 +128,7 @@ def test_what_cannot_be_sent_is_its_text(isolated):
 
 
 def test_serve_isolates_functions_and_nothing_else(monkeypatch):
-    from tpn2f.cli.serve import load_models
+    from tpn2f.web.shelf import load_models
 
     class Loaded:
         def __init__(self, place: str, *rest: object) -> None:

@@ -21,8 +21,8 @@ from tpn2f.memory import Mixture, Recalled, fit_mixture, recall
 from tpn2f.memory import answers as answering
 from tpn2f.memory.mixture import MERITS, merits
 from tpn2f.memory.recall import fits
-from tpn2f.opinions import force
 from tpn2f.model import ModelConfig
+from tpn2f.opinions import force
 from tpn2f.program import Program
 from tpn2f.retrieval import Retrieval
 from tpn2f.search import Candidate

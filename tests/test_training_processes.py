@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import distributed
 
-from tpn2f.errors import N2FError
+from tpn2f.errors import ConfigError, N2FError
 from tpn2f.training import processes as module
-from tpn2f.training.processes import MEET, WAIT, Processes, join_processes
+from tpn2f.training.processes import MEET, WAIT, Processes, join_processes, patience
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
@@ -62,3 +62,29 @@ def test_processes_that_do_not_meet_say_so_in_a_line(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "rendezvous", fail)
     with pytest.raises(N2FError, match=r"^the processes did not connect within 90 s: timed out$"), join_processes():
         pass
+
+
+@pytest.mark.parametrize(("told", "seconds"), [("", WAIT.seconds), ("20", 20), ("999999", 999_999)])
+def test_how_long_processes_wait_can_be_said(monkeypatch: pytest.MonkeyPatch, told: str, seconds: int) -> None:
+    monkeypatch.setenv("TPN2F_WAIT", told)
+    assert patience().total_seconds() == seconds
+
+
+@pytest.mark.parametrize("told", ["soon", "0", "-1", "1e3", "9" * 20])
+def test_a_wait_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setenv("TPN2F_WAIT", told)
+    with pytest.raises(ConfigError, match="expected seconds, such as 120"):
+        patience()
+
+
+def test_a_process_that_is_gone_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("Connection closed by peer\nand more")
+
+    monkeypatch.setattr(distributed, "all_reduce", fail)
+    monkeypatch.setattr(distributed, "barrier", fail)
+    told = r"^the other processes are not heard any more: Connection closed by peer; the last checkpoint is whole$"
+    with pytest.raises(N2FError, match=told):
+        Processes(0, 2).sum(torch.zeros(2))
+    with pytest.raises(N2FError, match=told):
+        Processes(0, 2).wait()

@@ -18,12 +18,13 @@ import pytest
 
 from conftest import Run
 from test_web import QUESTION, make_solver
-from tpn2f.cli.serve import has_desktop, load_models
+from tpn2f.cli.serve import has_desktop
 from tpn2f.domain import load_domain
 from tpn2f.errors import ConfigError
 from tpn2f.web.app import make_app
 from tpn2f.web.limits import SECURITY, ServerLimits
 from tpn2f.web.server import address_of, make_server, open_socket
+from tpn2f.web.shelf import load_models
 
 PATIENCE = 0.4
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from tpn2f.domain.offers import HasOptions, JudgesAnswers
+from tpn2f.domain.offered import Offered
+from tpn2f.domain.offers import HasOptions
 from tpn2f.domain.protocol import Domain, Example, Problem, Step
 from tpn2f.errors import ConfigError, DataError
 from tpn2f.program import Program
@@ -17,9 +18,13 @@ from tpn2f.trust.signals import Answered, signals
 class Chooser(ABC):
     """The part of a solver that takes one of the candidates for a question."""
 
-    domain: Domain
+    _offered: Offered
     choice: Belief | None = None
     """What ranks the candidates of a beam by their signals; None: their probability does."""
+
+    @property
+    @abstractmethod
+    def domain(self) -> Domain: ...
 
     @abstractmethod
     def answered(self, problem: Problem, candidates: Sequence[Candidate]) -> list[Answered]:
@@ -54,7 +59,7 @@ class Chooser(ABC):
 
     def best_of(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         """What a person is answered with: the best candidate, or the best that makes sense where that can be told."""
-        return self.best_that_runs(problem, candidates) if isinstance(self.domain, JudgesAnswers) else candidates[0]
+        return candidates[0] if self._offered.judge is None else self.best_that_runs(problem, candidates)
 
     def best_that_runs(self, problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         """The best candidate that has a value, and one that makes sense where the domain can tell: by the choice that
@@ -74,7 +79,8 @@ class Chooser(ABC):
         """Whether a candidate has a value, and one that can be the answer where the domain can tell."""
         if answered.value is None:
             return False
-        return not isinstance(self.domain, JudgesAnswers) or self.domain.makes_sense(answered.value, answered.problem)
+        judge = self._offered.judge
+        return judge is None or judge.makes_sense(answered.value, answered.problem)
 
     def _with_options(self) -> HasOptions:
         if not isinstance(self.domain, HasOptions):

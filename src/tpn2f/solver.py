@@ -13,15 +13,7 @@ from tpn2f.checkpoint import Checkpoint, read_checkpoint
 from tpn2f.choosing import Chooser
 from tpn2f.codec import Codec
 from tpn2f.contextual import TunedReader, load_reader
-from tpn2f.domain.offers import (
-    DescribesSteps,
-    DoubtsAnswers,
-    HasSteps,
-    JudgesAnswers,
-    TellsUnits,
-    doubts_of,
-    notation_of,
-)
+from tpn2f.domain.offered import Offered
 from tpn2f.domain.protocol import Domain, Problem, Step
 from tpn2f.domain.running import Reading, read_question
 from tpn2f.errors import CheckpointError, ExecutionError, N2FError
@@ -201,9 +193,17 @@ class Solver(Chooser):
         return other
 
     @property
+    def domain(self) -> Domain:
+        return self._domain
+
+    @domain.setter
+    def domain(self, domain: Domain) -> None:
+        self._domain, self._offered = domain, Offered.by(domain)
+
+    @property
     def usual_width(self) -> int:
         """How many hypotheses a question gets when nobody says: a few where answers that make no sense can be told."""
-        return FEW if isinstance(self.domain, JudgesAnswers) else 1
+        return 1 if self._offered.judge is None else FEW
 
     def solve(
         self,
@@ -302,13 +302,13 @@ class Solver(Chooser):
             self._alternatives(candidates[1:], rest, sure),
             calibrated=self.temperature is not None,
             notes=self._notes(problem),
-            notation=notation_of(self.domain),
+            notation=self._offered.notation,
             guess_below=self.guess_below,
-            doubts=doubts(answered, doubts_of(self.domain)),
+            doubts=doubts(answered, self._offered.doubts),
             nearest=answered.nearest,
             at_home=self.belief is None,
             told=self._told(steps),
-            unit=self.domain.unit(problem, text, value) if isinstance(self.domain, TellsUnits) and not error else None,
+            unit=None if self._offered.units is None or error else self._offered.units.unit(problem, text, value),
         )
 
     def _alternatives(
@@ -342,25 +342,24 @@ class Solver(Chooser):
         self, problem: Problem, candidate: Candidate, value: object, agreement: float, known: Known
     ) -> Answered:
         found: Collection[str] = ()
-        if isinstance(self.domain, DoubtsAnswers) and candidate.program is not None:
-            found = self.domain.doubtful(problem, candidate.program, value)
+        if self._offered.doubter is not None and candidate.program is not None:
+            found = self._offered.doubter.doubtful(problem, candidate.program, value)
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
-        doubted = {name: name in found for name in doubts_of(self.domain)}
+        doubted = {name: name in found for name in self._offered.doubts}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
         return Answered(problem, *said, agreement=agreement, second=candidate.second, doubts=doubted, **known)
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
-        return (
-            tuple(self.domain.describe(step.tuple) for step in steps) if isinstance(self.domain, DescribesSteps) else ()
-        )
+        words = self._offered.words
+        return () if words is None else tuple(words.describe(step.tuple) for step in steps)
 
     def run(self, program: Program | None, problem: Problem) -> tuple[object, tuple[Step, ...], str]:
         """The value of a program and its steps, or why there is no value."""
         try:
             if program is None:
                 raise ExecutionError("the model wrote no program")
-            if isinstance(self.domain, HasSteps):
-                steps = self.domain.steps(program, problem)
+            if self._offered.steps is not None:
+                steps = self._offered.steps.steps(program, problem)
                 return steps[-1].result, steps, ""
             return self.domain.execute(program, problem), (), ""
         except ExecutionError as reason:

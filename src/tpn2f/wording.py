@@ -94,6 +94,8 @@ def cut(text: str, most: int) -> str:
 
 def clean(text: str) -> str:
     """A text without characters that could control a terminal or cannot be written: control signs, lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
     kept = (
         " " if sign.isspace() else "\ufffd" if unicodedata.category(sign) in ("Cc", "Cs") else sign
         for sign in text

@@ -101,8 +101,7 @@ def map_with_actors(dataset: Any, actor: type, given: tuple[Any, ...], workers: 
         compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
         batch_size=batch_size,
         num_cpus=1,
-        max_restarts=-1,
-        max_task_retries=RETRIES,
+        ray_remote_args_fn=lambda: {"max_restarts": -1, "max_task_retries": RETRIES},
     )
 
 
@@ -124,6 +123,7 @@ def connected(address: str | None, workers: int = 0) -> Iterator[int]:
     # No word to the makers of Ray, and none of theirs about devices that are not used.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
         from ray.data import DataContext

@@ -7,16 +7,13 @@ import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from tpn2f.cli.terminal import DataOption, OtherDomainOption, TrustOption, err, out, spinner
 from tpn2f.errors import DataError
-
-if TYPE_CHECKING:
-    from tpn2f.solver import Solver
 
 
 def serve(
@@ -35,6 +32,9 @@ def serve(
     show: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open a browser. Default: only if there is a desktop.")
     ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="How many processes answer, each with the models of its own.")
+    ] = 1,
     domain: OtherDomainOption = None,
     trust: TrustOption = False,
     data: DataOption = None,
@@ -57,46 +57,31 @@ def serve(
                 "passwords",
                 soft_wrap=True,
             )
+        hosts = {*LOOPBACK, host.lower()} if host in LOOPBACK else None
+        wanted = has_desktop() if show is None else show
+        opens = (lambda: _open(address)) if wanted else (lambda: None)
+        if workers > 1:
+            from tpn2f.web.workers import Serving, run_workers
+
+            def ready() -> None:
+                err.print(f"serving with {workers} processes; Ctrl-C stops")
+                opens()
+
+            run_workers(workers, listener, Serving(tuple(model or ()), data, domain, trust, hosts), ready)
+            err.print("stopped")
+            return
         with spinner("loading"):
             from tpn2f.web.app import make_app
             from tpn2f.web.limits import ServerLimits
+            from tpn2f.web.shelf import load_models
 
             solvers = load_models(model or [], data, domain, trust)
-            hosts = {*LOOPBACK, host.lower()} if host in LOOPBACK else None
             app = make_app(solvers, ServerLimits(), hosts)
         err.print(f"serving {escape(', '.join(solvers))}; Ctrl-C stops", soft_wrap=True)
-        wanted = has_desktop() if show is None else show
         # Ctrl-C arrives in two ways: as uvicorn's own orderly end, or as an exception after it.
         with suppress(KeyboardInterrupt):
-            make_server(app, ServerLimits(), (lambda: _open(address)) if wanted else (lambda: None)).run([listener])
+            make_server(app, ServerLimits(), opens).run([listener])
         err.print("stopped")
-
-
-def load_models(
-    places: list[str], data: Path | None, domain: str | None = None, trust: bool = False
-) -> dict[str, Solver]:
-    """The models under short names: the name of the run directory, with a number if it occurs twice."""
-    from tpn2f.functions import FunctionDomain
-    from tpn2f.functions.isolation import isolate
-    from tpn2f.pretrained import bundled_models
-    from tpn2f.solver import Solver
-
-    wanted = places or bundled_models()
-    if not wanted:
-        raise DataError("name a trained model with --model, such as runs/arithmetic; none is bundled")
-    solvers: dict[str, Solver] = {}
-    for place in wanted:
-        parts = [part for part in Path(place).resolve().parts if part not in ("checkpoints", "best", "last")]
-        name = unused = parts[-1] if parts else "model"
-        number = 2
-        while unused in solvers:
-            unused, number = f"{name}-{number}", number + 1
-        solver = Solver.load(place, data, domain, trust)
-        if isinstance(solver.domain, FunctionDomain):
-            # A function that never comes back must not take the server with it.
-            solver.domain = isolate(solver.domain)
-        solvers[unused] = solver
-    return solvers
 
 
 def has_desktop() -> bool:

@@ -8,6 +8,7 @@ the gradient of the whole batch, whatever the number of processes. Alone, everyt
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ import torch
 from torch import Tensor, distributed
 from torch.distributed import PrefixStore, rendezvous  # pyright: ignore[reportPrivateImportUsage]
 
-from tpn2f.errors import N2FError
+from tpn2f.errors import ConfigError, N2FError
 
 T = TypeVar("T")
 MEET = timedelta(seconds=90)
 """How long processes look for each other at the start."""
 WAIT = timedelta(minutes=30)
-"""How long they wait for each other after that: one may have long programs to score."""
+"""How long they wait for each other after that: one may have long programs to score. `TPN2F_WAIT` says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,16 @@ class Processes:
         if self.size == 1:
             return
         whole = torch.cat([tensor.detach().flatten() for tensor in tensors])
-        distributed.all_reduce(whole)
+        with _hearing():
+            distributed.all_reduce(whole)
         for tensor, part in zip(tensors, whole.split([tensor.numel() for tensor in tensors])):
             tensor.copy_(part.view_as(tensor))
 
     def wait(self) -> None:
         """Waits until all processes are here."""
         if self.size > 1:
-            distributed.barrier()
+            with _hearing():
+                distributed.barrier()
 
 
 @contextmanager
@@ -75,8 +78,30 @@ def join_processes(device: torch.device | None = None) -> Iterator[Processes]:
         distributed.destroy_process_group()
 
 
+@contextmanager
+def _hearing() -> Iterator[None]:
+    """Around every message: a process that died, or that the network hides, is one clear error. `torchrun` starts all
+    again, from the last checkpoint."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise N2FError(f"the other processes are not heard any more: {reason}; the last checkpoint is whole") from error
+
+
+def patience() -> timedelta:
+    """How long processes wait for each other: seconds in TPN2F_WAIT, or half an hour."""
+    told = os.environ.get("TPN2F_WAIT", "")
+    if not told:
+        return WAIT
+    if not re.fullmatch("[0-9]{1,6}", told) or int(told) == 0:
+        raise ConfigError(f"TPN2F_WAIT is {told[:20]!r}; expected seconds, such as 120")
+    return timedelta(seconds=int(told))
+
+
 def _meet() -> None:
     """Connects the processes on CPUs. A process that finds no others stops in time: `torchrun` may restart all."""
+    wait = patience()
     try:
         store, rank, size = next(rendezvous("env://", timeout=MEET))
         if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:
@@ -90,4 +115,4 @@ def _meet() -> None:
         ) from error
     world = distributed.group.WORLD
     assert world is not None
-    world.set_timeout(WAIT)
+    world.set_timeout(wait)

@@ -40,6 +40,7 @@ class Memory:
 
     def __init__(self, questions: Sequence[str], field: NDArray[np.uint8]) -> None:
         self.questions, self.field = tuple(questions), field
+        self._bits = field.tobytes()  # single bytes are found faster here than in an array
         self._index = _Index(self.questions)
 
     def familiarity(self, problem: Problem) -> float:
@@ -53,7 +54,8 @@ class Memory:
         return tuple(word for word in dict.fromkeys(words) if not self._holds(word))
 
     def _holds(self, run: str) -> bool:
-        return all(self.field[place >> 3] >> (place & 7) & 1 for place in _places(run, 8 * len(self.field)))
+        bits = self._bits
+        return all(bits[place >> 3] >> (place & 7) & 1 for place in _places(run, 8 * len(bits)))
 
     def nearest(self, text: str) -> Nearest | None:
         """The question most like a text; None where none has a telling word in common."""

@@ -181,7 +181,7 @@ class Tuner:
 
     def _claim(self, trials: int, lock: ExitStack) -> Trial | None:
         """A trial to work on, its run directory locked: one that was interrupted here, or a new one."""
-        from optuna.trial import Trial
+        from optuna.trial import Trial, TrialState
 
         for known in self._trials():
             if known.state.name != "RUNNING":
@@ -196,11 +196,16 @@ class Tuner:
                     if self._trials()[known.number].state.name == "RUNNING":  # not ended between the two looks
                         lock.push(attempt.pop_all())
                         return Trial(self.study, known._trial_id)
-            elif time.time() - known.user_attrs.get("seen", math.inf) > LOST_SECONDS:
+            elif time.time() - _seen(known) > LOST_SECONDS:
                 self._give_up(known)
         if sum(_counts(known) for known in self._trials()) >= trials:
             return None
         trial = self.study.ask()
+        # Several workers may have seen the same last free place; who came later gives the trial back.
+        if sum(_counts(known) for known in self._trials() if known.number < trial.number) >= trials:
+            trial.set_user_attr("void", True)
+            self.study.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
+            return None
         # Locked before its owner is recorded, so that no other process takes it for an interrupted one.
         lock.enter_context(locked(self.trial_folder(trial.number)))
         return trial
@@ -303,6 +308,12 @@ def _events(trainer: Trainer) -> Any:
 def _counts(known: FrozenTrial) -> bool:
     """Whether a trial is one of those that were asked for: not one that is tried again."""
     return known.state.name != "WAITING" and not known.user_attrs.get("void")
+
+
+def _seen(known: FrozenTrial) -> float:
+    """When there was news of a trial. One whose worker died before any is given a day: clocks are set differently."""
+    begun = known.datetime_start
+    return known.user_attrs.get("seen", math.inf if begun is None else begun.timestamp() + 86_400)
 
 
 def _short(value: Any) -> str:

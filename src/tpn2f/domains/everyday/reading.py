@@ -93,6 +93,8 @@ def read(text: str) -> NumberedText:
 
 def plain(text: str) -> str:
     """Lower case, with plain quotes, dashes and spaces; every character stays at its place."""
+    if text.isascii():
+        return text.translate(_PLAIN).lower()
     return "".join(low if len(low := sign.lower()) == 1 else sign for sign in text.translate(_PLAIN))
 
 
