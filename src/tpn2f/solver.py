@@ -60,6 +60,7 @@ MOST_WORDS = 50_000
 """The most words, padding included, that are read at once: what bounds memory."""
 FEW = 5
 """A small beam."""
+NO_VALUES = "the question has no values to work with"
 COMPUTED = "computed as it is written, without a model"
 BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
 BY_OPTION = "not the most probable program, but the value of that one is not among the options"
@@ -352,7 +353,7 @@ class Solver:
         notes = []
         # Where a program may begin with nothing, as a route does, a question without values is as good as any.
         if not problem.bindings and all(signature.arity for signature in self.domain.relations.values()):
-            notes.append("the question has no values to work with")
+            notes.append(NO_VALUES)
         new = sum(word not in self.codec.words for word in problem.words)
         if 3 * new > len(problem.words) and self.belief is None:
             notes.append(
