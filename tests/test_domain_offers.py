@@ -43,10 +43,10 @@ from tpn2f.domain import (
 from tpn2f.functions import FunctionDomain
 
 SOURCE = Path(tpn2f.__file__).parent
-MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts}
+MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts, ComputesDirectly}
 TYPED = {HasTyping, offers.HasTreeTyping, JudgesTypes}
-ALGOLISP = TYPED | {HasTests, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles, ComputesDirectly, NamesLicences, JudgesAnswers, DoubtsAnswers, TellsUnits}
+ALGOLISP = TYPED | {HasTests, offers.TracesRuns, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, NamesLicences, JudgesAnswers, DoubtsAnswers, TellsUnits}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tpn2f.checkpoint import Checkpoint, write_checkpoint
+from tpn2f.choosing import BY_OPTION
 from tpn2f.codec import Codec
 from tpn2f.config import Config, DataConfig
 from tpn2f.domain import Example, load_domain
@@ -17,7 +18,7 @@ from tpn2f.pretrained import bundled_models, find_model
 from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solution import Question
-from tpn2f.solver import BY_OPTION, Solver, make_model, setting
+from tpn2f.solver import Solver, make_model, setting
 from tpn2f.trust.belief import Belief
 
 MODEL = ModelConfig(

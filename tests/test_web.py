@@ -29,11 +29,13 @@ from tpn2f.model import ModelConfig
 from tpn2f.program import Program, read_tree
 from tpn2f.search import Candidate
 from tpn2f.solver import Solver, make_model
-from tpn2f.web.answers import plain, read_asked, spell
-from tpn2f.web.app import FOLDER, PAGES, load_examples, make_app
+from tpn2f.web.answers import plain, read_asked
+from tpn2f.web.app import FOLDER, PAGES, make_app
+from tpn2f.web.hosted import load_examples
 from tpn2f.web.limits import SECURITY, ServerLimits
 from tpn2f.web.messages import MAX_BEAM, MAX_CHARACTERS
 from tpn2f.web.relations import find_map
+from tpn2f.web.spelling import spell
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -122,10 +124,12 @@ def test_a_program_is_worked_step_by_step(client, solver, choose):
     choose(solver, "(multiply (add n0 n1) const_2)", "(divide n0 (subtract n1 n1))")
     answer = ask(client, beam=2)
     assert answer["tuples"][1] == {"relation": "multiply", "arguments": ["#0", "const_2"]}
-    assert answer["steps"] == [
-        {"values": ["3", "4"], "result": "7", "text": "add(3, 4) = 7", "words": ""},
-        {"values": ["7", "2"], "result": "14", "text": "multiply(7, 2) = 14", "words": ""},
-    ]
+    first, second = answer["steps"]
+    assert (first["values"], first["result"], first["text"], first["words"]) == (["3", "4"], "7", "add(3, 4) = 7", "")
+    assert second["text"] == "multiply(7, 2) = 14"
+    assert [part["name"] for part in second["parts"] if part["name"]] == ["#0", "const_2"]
+    for step in answer["steps"]:
+        assert "".join(part["text"] for part in step["parts"]) == step["text"]
     assert (answer["answer"], answer["value"], answer["error"]) == ("14", 14, "")
     (other,) = answer["alternatives"]
     assert other["answer"] is None and other["steps"] == [] and "division by zero" in other["error"]
@@ -228,7 +232,8 @@ def test_examples_can_be_read_and_have_the_values_they_need():
         for example in shelf.questions:
             bindings = domain.read(example.question).bindings
             needed = {name for name, value in bindings.items() if isinstance(value, str)}
-            assert set(example.values) == needed, example.question
+            assert set(example.values) == needed and example.kind, example.question
+            assert all(set(test.values) == needed for test in example.tests)
 
 
 @pytest.mark.parametrize("name", ["mathqa", "algolisp"])
@@ -258,10 +263,10 @@ def test_words_are_spelled_as_they_were_written(text):
     assert written.split() == text.split(), "nothing is lost, nothing is added"
 
 
-def test_words_that_were_changed_are_shown_as_the_model_reads_them(solver):
+def test_words_that_were_changed_are_shown_as_they_were_written(solver):
     asked = read_asked(solver, "What is 20% of 1,200?", {}, 1, 100)
     words, rest = spell(asked.text, asked.problem, solver.codec.words)
-    assert [word.text for word in words] == ["what", "is", "20", "percent", "of", "1200", "?"]
+    assert [word.text for word in words] == ["What", "is", "20", "%", "of", "1,200", "?"]
     assert rest == ""
 
 
@@ -536,6 +541,12 @@ class Markup(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.elements and self.elements[-1][0] in ("script", "style") and data.strip():
             self.inline.append(data)
+
+
+def test_the_page_is_light():
+    """Everything that a first visit loads, as it is sent."""
+    assert sum(path.stat().st_size for path in (FOLDER / "static").iterdir()) < 150_000
+    assert {path.name for path in (FOLDER / "static").iterdir()} == {name for name, _ in PAGES.values()}
 
 
 def test_the_page_has_nothing_inline_and_nothing_from_elsewhere(client):

@@ -14,6 +14,10 @@ from tpn2f.search import Candidate, first_accepted
 from tpn2f.trust.belief import Belief
 from tpn2f.trust.signals import Answered, signals
 
+BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
+BY_OPTION = "not the most probable program, but the value of that one is not among the options"
+BY_CHOICE = "not the most probable program, but more speaks for it"
+
 
 class Chooser(ABC):
     """The part of a solver that takes one of the candidates for a question."""
@@ -86,3 +90,13 @@ class Chooser(ABC):
         if not isinstance(self.domain, HasOptions):
             raise ConfigError(f"{self.domain.name} has no questions with options")
         return self.domain
+
+    def why_taken(
+        self, problem: Problem, candidates: Sequence[Candidate], best: Candidate, by_options: bool
+    ) -> tuple[str, ...]:
+        """A note on why the best candidate is not the first one, where it is not."""
+        if best is candidates[0]:
+            return ()
+        if by_options:
+            return (BY_OPTION,)
+        return (BY_CHOICE if self.makes_sense(self.answered(problem, candidates[:1])[0]) else BY_SENSE,)

@@ -55,9 +55,8 @@ __all__ = [
 
 FEW = 5
 """A small beam."""
+NO_VALUES = "the question has no values to work with"
 COMPUTED = "computed as it is written, without a model"
-BY_SENSE = "not the most probable program, but the value of that one makes no sense here"
-BY_OPTION = "not the most probable program, but the value of that one is not among the options"
 
 
 class Solver(Chooser):
@@ -281,7 +280,7 @@ class Solver(Chooser):
         ranked = [best, *(candidate for candidate in candidates if others and candidate is not best)]
         found = self.work(problem, ranked, clean(question.text))
         chosen = None if options is None or found.error else self._with_options().choose(found.value, options)
-        notes = found.notes if best is candidates[0] else (*found.notes, BY_OPTION if options else BY_SENSE)
+        notes = (*found.notes, *self.why_taken(problem, candidates, best, options is not None))
         solution = replace(found, text=clean(question.text), chosen=chosen, notes=notes)
         return solution if reading.program is None else without_model(solution)
 
@@ -369,7 +368,7 @@ class Solver(Chooser):
         notes = []
         # Where a program may begin with nothing, as a route does, a question without values is as good as any.
         if not problem.bindings and all(signature.arity for signature in self.domain.relations.values()):
-            notes.append("the question has no values to work with")
+            notes.append(NO_VALUES)
         new = sum(word not in self.codec.words for word in problem.words)
         if 3 * new > len(problem.words) and self.belief is None:
             notes.append(

@@ -11,6 +11,7 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from enum import Enum
+from string import Formatter
 from types import NoneType
 
 from tpn2f.domain import Step, Unit
@@ -63,14 +64,33 @@ def format_step(step: Step, notation: Mapping[str, str] | None = None) -> str:
 
 def format_sum(step: Step, notation: Mapping[str, str] | None = None) -> str:
     """`60 / 100 = 0.6`, or `lcm(4, 6) = 12` where the relation has no sign."""
+    return "".join(text for text, _ in sum_parts(step, notation))
+
+
+def sum_parts(step: Step, notation: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """The same in pieces: each text, and the argument whose value it is; signs and the result are nobody's value."""
     values = [cut(format_value(value), 30) for value in step.values]
     template = (notation or {}).get(step.tuple.relation)
     if template is None:
-        written = f"{step.tuple.relation}({', '.join(values)})"
+        template = f"{_literal(step.tuple.relation)}({', '.join('{}' for _ in values)})"
     else:
         # A negative number beside a sign looks like a typing error.
-        written = template.format(*(f"({value})" if value.startswith("-") else value for value in values))
-    return f"{written} = {cut(format_value(step.result), 80)}"
+        values = [f"({value})" if value.startswith("-") else value for value in values]
+    parts: list[tuple[str, str]] = []
+    place = 0
+    for sign, field, _, _ in Formatter().parse(template):
+        if sign:
+            parts.append((sign, ""))
+        if field is not None:
+            which = int(field) if field else place
+            parts.append((values[which], step.tuple.arguments[which]))
+            place += 1
+    return [*parts, (" = ", ""), (cut(format_value(step.result), 80), "")]
+
+
+def _literal(text: str) -> str:
+    """A text that stays as it is in a template."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def format_duration(seconds: float) -> str:

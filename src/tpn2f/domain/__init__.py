@@ -34,6 +34,7 @@ from tpn2f.domain.offers import NamesLicences as NamesLicences
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
 from tpn2f.domain.offers import Roles as Roles
 from tpn2f.domain.offers import TellsUnits as TellsUnits
+from tpn2f.domain.offers import TracesRuns as TracesRuns
 from tpn2f.domain.offers import TreeTyping as TreeTyping
 from tpn2f.domain.offers import Typing as Typing
 from tpn2f.domain.offers import Unit as Unit
@@ -48,6 +49,7 @@ from tpn2f.domain.protocol import Example as Example
 from tpn2f.domain.protocol import Problem as Problem
 from tpn2f.domain.protocol import Signature as Signature
 from tpn2f.domain.protocol import Step as Step
+from tpn2f.domain.protocol import Traced as Traced
 from tpn2f.domain.running import Reading as Reading
 from tpn2f.domain.running import check_types as check_types
 from tpn2f.domain.running import diagnose_value as diagnose_value

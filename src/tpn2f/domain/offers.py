@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from tpn2f.domain.protocol import Example, Problem, Step
+from tpn2f.domain.protocol import Example, Problem, Step, Traced
 from tpn2f.program import Program, RelationalTuple
 
 
@@ -19,6 +19,16 @@ class HasSteps(Protocol):
     """Programs run tuple by tuple, and every step can be shown."""
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]: ...
+
+
+@runtime_checkable
+class TracesRuns(Protocol):
+    """Programs are nested calls, and the value of every call in a run can be shown."""
+
+    def trace(self, program: Program, problem: Problem) -> tuple[Traced, ...]:
+        """One a call, in the order in which the tree is written. Raises ExecutionError for a program that cannot start;
+        one that fails on its way is traced up to there."""
+        ...
 
 
 @runtime_checkable

@@ -73,6 +73,18 @@ class Step:
     result: object
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A call of a program's tree in one run: what it gave, each time that it was reached."""
+
+    values: tuple[str, ...]
+    """What it gave the first times, in short; in a function's body also what that was called with: `arg1 = 3: 9`."""
+    count: int
+    """How often it was reached."""
+    failed: bool = False
+    """Whether the run ended here."""
+
+
 @runtime_checkable
 class Domain(Protocol):
     """The contract; `tests/test_domain_contract.py` is its executable form.

@@ -22,6 +22,7 @@ LOST = 0.3
 """Below this confidence an answer is not worth showing unasked: more than two of three such answers are wrong."""
 UNMEASURED = "nobody measured how often this model is right"
 UNWANTED = "I only have a guess, and you asked for no guesses"
+NOTHING = "there is no number or other value in this text to work with"
 WRONG_TOO_OFTEN = "answers like this are wrong too often"
 
 _COUNTED = re.compile(r"step ([0-9]{1,6}), (.*?): ", re.DOTALL)
@@ -51,19 +52,23 @@ def judge(
     missing: Sequence[str] = (),
     at_home: bool = False,
     abstain: bool = False,
+    nothing: bool = False,
 ) -> Verdict:
     """The verdict on an answer of a model.
 
     `missing` are arguments that have no value yet. `at_home`: the confidence was only measured on questions like those
-    that the model learned from. With `abstain` a guess is no answer.
+    that the model learned from. With `abstain` a guess is no answer. `nothing`: the text has no
+    values, and the language does nothing without them.
     """
+    if nothing:
+        return Verdict("none", "", (NOTHING, *doubts))
+    chance = say_chance(confidence, at_home) if calibrated else ""
     if missing:
-        return Verdict("open", "", (f"give {' and '.join(missing)} a value, and it runs",))
+        return Verdict("open", chance, (f"give {' and '.join(missing)} a value, and it runs",))
     if error:
         return Verdict("none", "", (f"the program that I found does not run: {count_from_one(error)}", *doubts))
     if not calibrated:
         return Verdict("none" if abstain else "guess", "", (UNMEASURED, *doubts))
-    chance = say_chance(confidence, at_home)
     if confidence >= guess_below:
         return Verdict("sure", chance, tuple(doubts))
     why = tuple(doubts) or (WRONG_TOO_OFTEN,)

@@ -7,7 +7,6 @@ event loop stays free. Pages are found in a table and never on the disk, so that
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,35 +21,41 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from tpn2f.domain import HasSteps
 from tpn2f.errors import DataError, N2FError
 from tpn2f.solver import Solver
-from tpn2f.web.answers import Asked, explain, read_asked, solve_together
-from tpn2f.web.batching import Batcher
+from tpn2f.web.answers import Asked, explain, read_ask, refuse_program
+from tpn2f.web.hosted import Hosted, load_examples
 from tpn2f.web.limits import Guard, ServerLimits
+from tpn2f.web.many import make_row, read_many
 from tpn2f.web.messages import (
     MAX_BEAM,
     MAX_CHARACTERS,
+    MAX_MANY,
     Ask,
+    AskMany,
     Explained,
     Look,
-    ModelCard,
     Models,
     Refusal,
     RelationMapMessage,
+    Reran,
+    Rerun,
+    Row,
+    Rows,
     ServerHealth,
-    Shelf,
     Solved,
+    Suggestion,
 )
-from tpn2f.web.relations import find_map
+from tpn2f.web.reruns import run_again
 
 FOLDER = Path(__file__).parent
+SCRIPTS = ("answer", "api", "app", "draw", "inside", "link", "lisp", "many", "past")
 PAGES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-    "/draw.js": ("draw.js", "text/javascript; charset=utf-8"),
+    "/inside.css": ("inside.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in SCRIPTS},
 }
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -66,41 +71,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     )
 }
 Given = TypeVar("Given")
-
-
-class Hosted:
-    """A model that is being served."""
-
-    def __init__(self, name: str, solver: Solver, worker: ThreadPoolExecutor, limits: ServerLimits) -> None:
-        self.name, self.solver = name, solver
-        self.reader = ThreadPoolExecutor(1, "tpn2f-read")
-        self.batcher: Batcher[Asked, Solved] = Batcher(
-            partial(solve_together, solver, name), worker, limits.batch, limits.gather
-        )
-        self._map: asyncio.Task[RelationMapMessage] | None = None
-
-    def map(self) -> asyncio.Task[RelationMapMessage]:
-        """The map of relations, whose drawing starts on first demand."""
-        if self._map is None:
-            # Not in the worker: questions are answered meanwhile.
-            self._map = asyncio.create_task(asyncio.to_thread(find_map, self.solver, self.name))
-        return self._map
-
-    def card(self, shelf: Shelf | None) -> ModelCard:
-        config, codec = self.solver.model.config, self.solver.codec
-        return ModelCard(
-            name=self.name,
-            title=shelf.title if shelf else self.solver.domain.name,
-            domain=self.solver.domain.name,
-            encoder=config.encoder,
-            decoder=config.decoder,
-            parameters=sum(parameter.numel() for parameter in self.solver.model.parameters()),
-            # Iterating leaves out the specials, which are not words.
-            words=len(list(codec.words)),
-            relations=len(list(codec.relations)),
-            worked=isinstance(self.solver.domain, HasSteps),
-            examples=shelf.questions if shelf else [],
-        )
 
 
 def make_app(
@@ -127,44 +97,81 @@ def make_app(
         redoc_url=None,
     )
     # The guard is the outermost layer, so that it also covers error pages.
-    guard = Guard(app, limits, ("/api/solve", "/api/explain"), hosts)
+    guard = Guard(app, limits, ("/api/solve", "/api/solve_many", "/api/run", "/api/explain"), hosts)
     _answer_errors(app)
     _add_pages(app)
     _add_questions(app, hosted, worker, limits)
-    _add_facts(app, hosted, guard)
+    _add_models(app, hosted, guard)
     return guard
 
 
 def _add_questions(
     app: FastAPI, hosted: Mapping[str, Hosted], worker: ThreadPoolExecutor, limits: ServerLimits
 ) -> None:
-    async def read(model: Hosted, ask: Ask) -> Asked:
+    titles = {name: shelf.title for name, shelf in load_examples().items()}
+    languages = {
+        titles.get(model.solver.domain.name, model.solver.domain.name): model.solver.domain.relations
+        for model in hosted.values()
+    }
+    many_at_work = 0
+
+    async def read(model: Hosted, work: Callable[..., Given], *given: object) -> Given:
+        """What is read from a request, not in the event loop: a domain of somebody's own may take its time."""
         loop = asyncio.get_running_loop()
-        work = partial(read_asked, model.solver, ask.question, ask.values, ask.beam, limits.words)
         try:
-            # Not in the event loop: a domain of somebody's own may take its time.
-            return await _within(limits.seconds, loop.run_in_executor(model.reader, work))
+            return await _within(limits.seconds, loop.run_in_executor(model.reader, partial(work, *given)))
         except N2FError as error:
             raise HTTPException(422, str(error)) from error
 
+    async def read_one(model: Hosted, ask: Ask) -> Asked:
+        try:
+            refuse_program(ask.question, languages)
+        except N2FError as error:
+            raise HTTPException(422, str(error)) from error
+        return await read(model, read_ask, model.solver, ask, limits.words)
+
     @app.post("/api/solve", responses=REFUSALS)
     async def solve(ask: Ask) -> Solved:
-        """The program for a question, worked step by step, with the answer, the confidence and alternatives."""
+        """The program for a question, worked step by step, with the answer, how far to trust it, and alternatives."""
         started = time.perf_counter()
         model = _find(hosted, ask.model)
-        asked = await read(model, ask)
+        asked = await read_one(model, ask)
         try:
             solved = await _within(limits.seconds, model.batcher.ask(asked))
         except N2FError as error:
             raise HTTPException(422, str(error)) from error
         return solved.model_copy(update={"milliseconds": _since(started)})
 
+    @app.post("/api/solve_many", responses=REFUSALS)
+    async def solve_many(many: AskMany) -> Rows:
+        """Up to 32 questions, each answered in short. A question that is refused has a row that says why."""
+        nonlocal many_at_work
+        started = time.perf_counter()
+        model = _find(hosted, many.model)
+        if many_at_work >= limits.many:
+            raise HTTPException(503, "other files are being answered; try again in a moment", {"retry-after": "1"})
+        many_at_work += 1
+        try:
+            asked = await read(model, read_many, model.solver, many, limits.words, languages)
+            asking = asyncio.gather(*(_row(model, one) for one in asked))
+            return Rows(rows=await _within(limits.seconds, asking), milliseconds=_since(started))
+        except N2FError as error:
+            raise HTTPException(422, str(error)) from error
+        finally:
+            many_at_work -= 1
+
+    @app.post("/api/run", responses=REFUSALS)
+    async def run(rerun: Rerun) -> Reran:
+        """A program that was written before, on other values and against tests; no model is asked."""
+        model = _find(hosted, rerun.model)
+        return await read(model, run_again, model.solver, rerun, limits.words)
+
     @app.post("/api/explain", responses=REFUSALS)
     async def look_inside(look: Look) -> Explained:
         """The fillers and roles of a question's words, and where each tuple of the program looks."""
         started = time.perf_counter()
         model = _find(hosted, look.model)
-        asked = await read(model, look)
+        asked = await read_one(model, look)
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(worker, explain, model.solver, model.name, asked, look.program)
@@ -173,35 +180,47 @@ def _add_questions(
             raise HTTPException(422, str(error)) from error
         return seen.model_copy(update={"milliseconds": _since(started)})
 
-    @app.get("/api/models/{name}/relations", responses={status: REFUSALS[status] for status in (404, 422, 504)})
-    async def relations(name: str) -> RelationMapMessage:
-        """The map of a model's relations. Drawn on first demand, which takes a while."""
-        model = _find(hosted, name)
-        try:
-            return await _within(limits.seconds, asyncio.shield(model.map()))
-        except N2FError as error:
-            raise HTTPException(404, f"{name} has no map of relations: {error}") from error
+
+async def _row(model: Hosted, asked: Asked | Row) -> Row:
+    return asked if isinstance(asked, Row) else make_row(asked.text, await model.batcher.ask(asked))
 
 
-def _add_facts(app: FastAPI, hosted: Mapping[str, Hosted], guard: Guard) -> None:
+def _add_models(app: FastAPI, hosted: Mapping[str, Hosted], guard: Guard) -> None:
     shelves = load_examples()
+    refusals: dict[int | str, dict[str, Any]] = {status: REFUSALS[status] for status in (404, 422, 504)}
 
     @app.get("/api/models")
     async def models() -> Models:
         """The models that can be asked, with questions to try, and the bounds of a request."""
-        cards = [model.card(shelves.get(model.solver.domain.name)) for model in hosted.values()]
-        return Models(models=cards, max_words=guard.limits.words, max_characters=MAX_CHARACTERS, max_beam=MAX_BEAM)
+        return Models(
+            models=[model.card(shelves.get(model.solver.domain.name)) for model in hosted.values()],
+            max_words=guard.limits.words,
+            max_characters=MAX_CHARACTERS,
+            max_beam=MAX_BEAM,
+            max_many=MAX_MANY,
+            max_body=guard.limits.body,
+        )
+
+    @app.get("/api/models/{name}/examples", responses=refusals)
+    async def examples(name: str) -> list[Suggestion]:
+        """Questions to try: those of the explorer, or for a domain of your own some of its examples."""
+        model = _find(hosted, name)
+        shelf = shelves.get(model.solver.domain.name)
+        return shelf.questions if shelf else await _within(guard.limits.seconds, asyncio.shield(model.examples()))
+
+    @app.get("/api/models/{name}/relations", responses=refusals)
+    async def relations(name: str) -> RelationMapMessage:
+        """The map of a model's relations. Drawn on first demand, which takes a while."""
+        model = _find(hosted, name)
+        try:
+            return await _within(guard.limits.seconds, asyncio.shield(model.map()))
+        except N2FError as error:
+            raise HTTPException(404, f"{name} has no map of relations: {error}") from error
 
     @app.get("/healthz")
     async def health() -> ServerHealth:
         """Whether the server is alive."""
         return ServerHealth(status="ok", version=version("tpn2f"), models=list(hosted), pending=guard.pending)
-
-
-def load_examples() -> dict[str, Shelf]:
-    """Questions to try, by domain. They are ours, and from no data set."""
-    text = (FOLDER / "examples.json").read_text(encoding="utf-8")
-    return {domain: Shelf.model_validate(found) for domain, found in json.loads(text).items()}
 
 
 def _find(hosted: Mapping[str, Hosted], name: str | None) -> Hosted:

@@ -47,6 +47,8 @@ class ServerLimits:
     """How long a client may take to send a request."""
     batch: int = 32
     """Questions that are decoded together."""
+    many: int = 4
+    """Requests of many questions that are answered at the same time."""
     gather: float = 0.004
     """Seconds that a single question waits for others, to be decoded with them."""
     connections: int = 512

@@ -7,12 +7,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from tpn2f.trust.verdict import State
+
 MAX_CHARACTERS = 8_000
 MAX_BEAM = 10
 MAX_VALUES = 26
 MAX_DEPTH = 6
 """How deeply the lists and objects of a value may be nested."""
 MAX_PROGRAM = 4_000
+MAX_OPTIONS = 2_000
+MAX_MANY = 32
+"""The most questions of one request."""
+MAX_CASES = 20
+"""The most sets of values that a program is run on in one request."""
 
 
 class Message(BaseModel):
@@ -21,15 +28,34 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Ask(Message):
-    """A question for a model."""
+def check_plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Finite numbers, texts that are Unicode, lists and objects of these."""
+    pending = [(value, 0) for value in (*values, *values.values())]
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, list | dict):
+            if depth == MAX_DEPTH:
+                raise ValueError(f"a value is nested deeper than {MAX_DEPTH}")
+            inner = (*value, *value.values()) if isinstance(value, dict) else value
+            pending.extend((part, depth + 1) for part in inner)
+        elif isinstance(value, str):
+            # A lone surrogate is valid in JSON, but no text.
+            if any("\ud800" <= character <= "\udfff" for character in value):
+                raise ValueError("a text is not valid Unicode")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("a number is not finite")
+    return values
+
+
+class Asking(Message):
+    """What is asked, and what comes with it."""
 
     question: str = Field(min_length=1, max_length=MAX_CHARACTERS, examples=["What is 15 percent of 80?"])
-    model: str | None = Field(
-        default=None, max_length=100, description="A name from /api/models; without it, the first model."
-    )
-    beam: int = Field(
-        default=0, ge=0, le=MAX_BEAM, description="How many hypotheses the search keeps; 1 is greedy, 0 as usual."
+    options: str | None = Field(
+        default=None,
+        max_length=MAX_OPTIONS,
+        description="Answers to choose from, where the language has questions with options.",
+        examples=["a ) 12 , b ) 15"],
     )
     values: dict[str, Any] = Field(
         default_factory=dict,
@@ -41,22 +67,59 @@ class Ask(Message):
     @field_validator("values")
     @classmethod
     def values_are_plain(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Finite numbers, texts that are Unicode, lists and objects of these."""
-        pending = [(value, 0) for value in (*values, *values.values())]
-        while pending:
-            value, depth = pending.pop()
-            if isinstance(value, list | dict):
-                if depth == MAX_DEPTH:
-                    raise ValueError(f"a value is nested deeper than {MAX_DEPTH}")
-                inner = (*value, *value.values()) if isinstance(value, dict) else value
-                pending.extend((part, depth + 1) for part in inner)
-            elif isinstance(value, str):
-                # A lone surrogate is valid in JSON, but no text.
-                if any("\ud800" <= character <= "\udfff" for character in value):
-                    raise ValueError("a text is not valid Unicode")
-            elif isinstance(value, float) and not math.isfinite(value):
-                raise ValueError("a number is not finite")
-        return values
+        return check_plain(values)
+
+
+class Manner(Message):
+    """By whom and how questions are answered."""
+
+    model: str | None = Field(
+        default=None, max_length=100, description="A name from /api/models; without it, the first model."
+    )
+    beam: int = Field(
+        default=0, ge=0, le=MAX_BEAM, description="How many hypotheses the search keeps; 1 is greedy, 0 as usual."
+    )
+    guess_below: float | None = Field(
+        default=None, ge=0, le=1, strict=False, description="Below this confidence it is a guess; else as measured."
+    )
+    abstain: bool = Field(default=False, description="Whether a guess is no answer.")
+
+
+class Ask(Asking, Manner):
+    """A question for a model."""
+
+
+class AskMany(Manner):
+    """Several questions for a model, answered in short."""
+
+    questions: list[Asking] = Field(min_length=1, max_length=MAX_MANY)
+
+
+class TryCase(Message):
+    """Values to run a program on, and what it should give."""
+
+    values: dict[str, Any] = Field(max_length=MAX_VALUES, examples=[{"a": [3, 1, 2]}])
+    expected: Any = Field(default=None, description="What the program should give; none where that is not known.")
+
+    @field_validator("values")
+    @classmethod
+    def values_are_plain(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return check_plain(values)
+
+    @field_validator("expected")
+    @classmethod
+    def expected_is_plain(cls, expected: Any) -> Any:
+        return check_plain({"expected": expected})["expected"]
+
+
+class Rerun(Message):
+    """A program that was written before, to be run on other values. No model is asked."""
+
+    question: str = Field(min_length=1, max_length=MAX_CHARACTERS)
+    program: str = Field(min_length=1, max_length=MAX_PROGRAM, examples=["reverse(a)"])
+    model: str | None = Field(default=None, max_length=100)
+    cases: list[TryCase] = Field(min_length=1, max_length=MAX_CASES)
+    trace: int = Field(default=0, ge=0, lt=MAX_CASES, description="The case whose run is shown call by call.")
 
 
 class Look(Ask):
@@ -98,12 +161,20 @@ class Tuple(BaseModel):
     arguments: list[str]
 
 
+class SumPart(BaseModel):
+    """A piece of a calculation."""
+
+    text: str
+    name: str = Field(description="The argument whose value it is: n0, #1; empty for signs and the result.")
+
+
 class WorkedStep(BaseModel):
     """What a tuple's arguments are worth and what comes out, as a person writes numbers."""
 
     values: list[str]
     result: str
     text: str = Field(description="Both in the language's own signs: 60 / 100 = 0.6.")
+    parts: list[SumPart] = Field(description="The same in pieces, which say where each number comes from.")
     words: str = Field(description="What the step does, in words; empty where the language has none for it.")
 
 
@@ -128,8 +199,29 @@ class KnownQuestion(BaseModel):
     similarity: float = Field(description="From 0 to 1, the same words.")
 
 
+class VerdictMessage(BaseModel):
+    """How far to trust an answer, for people."""
+
+    state: State = Field(description="sure, guess, none, or open: a program that needs values to run.")
+    words: str = Field(description="The same in words: I cannot answer this.")
+    chance: str = Field(description="How often such answers are right; empty where that is not known.")
+    why: list[str]
+
+
+class ChosenOption(BaseModel):
+    """The option that fits the answer best."""
+
+    label: str
+    text: str
+    exact: bool = Field(description="Whether it is the answer but for rounding, not just the nearest option.")
+
+
 class Solved(RankedProgram):
     """The best candidate, the question as the model reads it, and the other candidates."""
+
+    verdict: VerdictMessage
+    option: ChosenOption | None = Field(description="Where there were options to choose from.")
+    guess_below: float = Field(description="Below this confidence an answer was called a guess.")
 
     model: str
     domain: str
@@ -144,6 +236,49 @@ class Solved(RankedProgram):
     nearest: KnownQuestion | None = Field(description="The nearest question that the model learned from.")
     alternatives: list[RankedProgram]
     milliseconds: float
+
+
+class Row(BaseModel):
+    """The answer to one of many questions, in short."""
+
+    question: str
+    state: State
+    answer: str = Field(description="As a person says it; empty where there is none to trust.")
+    option: str
+    confidence: float
+    why: str
+    program: str
+    nearest: str
+
+
+class Rows(BaseModel):
+    """The answers to many questions, in their order."""
+
+    rows: list[Row]
+    milliseconds: float
+
+
+class RanCase(BaseModel):
+    """What a program gives for some values."""
+
+    answer: str | None
+    error: str
+    passed: bool | None = Field(description="Whether it gave what was expected; none where nothing was.")
+
+
+class TracedCall(BaseModel):
+    """What one call of a program gave in a run, the first times that it was reached."""
+
+    values: list[str]
+    count: int
+    failed: bool
+
+
+class Reran(BaseModel):
+    """What a program gives, case by case, and one of the runs call by call."""
+
+    cases: list[RanCase]
+    calls: list[TracedCall] = Field(description="One a call, in the order in which the tree is written.")
 
 
 class Choice(BaseModel):
@@ -172,7 +307,9 @@ class Suggestion(BaseModel):
     """A question to try."""
 
     question: str
-    values: dict[str, Any]
+    kind: str = Field(default="", description="What sort of question it is, for people.")
+    values: dict[str, Any] = {}
+    tests: list[TryCase] = Field(default=[], description="Other values for it, and what the program should give then.")
 
 
 class Shelf(BaseModel):
@@ -194,6 +331,10 @@ class ModelCard(BaseModel):
     words: int
     relations: int
     worked: bool = Field(description="Whether the domain's programs run step by step.")
+    traced: bool = Field(description="Whether the domain's programs are nested calls whose values can be shown.")
+    options: bool = Field(description="Whether the domain's questions may have options to choose from.")
+    inputs: list[InputField] = Field(description="Values that its questions need beside the text.")
+    guess_below: float = Field(description="Below this confidence its answers are called guesses.")
     examples: list[Suggestion]
 
 
@@ -204,6 +345,8 @@ class Models(BaseModel):
     max_words: int
     max_characters: int
     max_beam: int
+    max_many: int
+    max_body: int
 
 
 class Point(BaseModel):

@@ -16,13 +16,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpn2f.domain import ANY, Example, Problem, Roles, Signature, cache_folder, data_folder
+from tpn2f.domain import ANY, Example, Problem, Roles, Signature, Traced, cache_folder, data_folder
 from tpn2f.domain.packed import open_packed
 from tpn2f.domains.algolisp.reading import TypeName, introduced, tokenise
 from tpn2f.domains.lisp.decoding.masks import LispTyping
 from tpn2f.domains.lisp.decoding.trees import LispTreeTyping
 from tpn2f.domains.lisp.language import Compiled, compile_tree
 from tpn2f.domains.lisp.machine import BUILTINS, CONSTANTS
+from tpn2f.domains.lisp.trace import trace
 from tpn2f.domains.lisp.types import coarse, function_type, infer, parse_type, value_type
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.program import Program, write_tree
@@ -208,9 +209,16 @@ class AlgoLisp:
             if type is not None and not _fits(value, str(type)):
                 raise DataError(f"{name} is {type} in the text; got {cut(json.dumps(value), 60)}")
 
+    def trace(self, program: Program, problem: Problem) -> tuple[Traced, ...]:
+        """What every call of the program gives for these values."""
+        try:
+            return tuple(trace(program.to_tree(), _given(problem)))
+        except ProgramSyntaxError as error:
+            raise ExecutionError(str(error)) from error
+
     def execute(self, program: Program, problem: Problem) -> object:
         """The value of the program for the values that the problem binds to its arguments."""
-        values = {name: value for name, value in problem.bindings.items() if not isinstance(value, TypeName)}
+        values = _given(problem)
         compiled = _compile(program, problem.bindings)
         missing = [f"{name} ({problem.bindings[name]})" for name in compiled.names if name not in values]
         if missing:
@@ -274,6 +282,11 @@ def _types(problem: Problem) -> Mapping[str, str]:
     return {
         name: value if isinstance(value, TypeName) else value_type(value) for name, value in problem.bindings.items()
     }
+
+
+def _given(problem: Problem) -> dict[str, object]:
+    """The arguments that have a value."""
+    return {name: value for name, value in problem.bindings.items() if not isinstance(value, TypeName)}
 
 
 def _lines(path: Path) -> Iterator[str]:

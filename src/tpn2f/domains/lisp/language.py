@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar, no_type_check
+from typing import Protocol, TypeVar, no_type_check
 
 from tpn2f.domains.lisp.check import FUNCTIONS, LAMBDAS, LOCALS, Plan, check, constant
 from tpn2f.domains.lisp.machine import BUILTINS, Function, Machine, MachineLimits, kind
@@ -32,13 +32,24 @@ _UNKNOWN = object()
 # --- the specification -----------------------------------------------------------------------------------------------
 
 
+class Watch(Protocol):
+    """Who looks on while a tree is walked. It changes nothing, and calls nothing of the tree."""
+
+    def enter(self, node: Tree | list) -> None: ...
+
+    def leave(self, node: Tree | list, bound: Mapping[str, object], result: object) -> None: ...
+
+
 def evaluate(tree: Tree | list, values: Mapping[str, object], limits: MachineLimits = DEFAULT_LIMITS) -> object:
     """The value of a tree, by walking it: the specification of `compile_tree(tree, values).run(values)`."""
-    return with_room(lambda: _evaluate(tree, values, limits))
+    return with_room(lambda: walk_tree(tree, values, limits))
 
 
 @no_type_check
-def _evaluate(tree: Tree | list, values: Mapping[str, object], limits: MachineLimits) -> object:
+def walk_tree(
+    tree: Tree | list, values: Mapping[str, object], limits: MachineLimits = DEFAULT_LIMITS, watch: Watch | None = None
+) -> object:
+    """The same, here and now: it needs room on Python's stack, which `with_room` gives."""
     plan = check(tree, values)
     m = Machine(limits)
     arguments = {name: m.accept(name, values[name]) for name in _used(tree, values)}
@@ -54,6 +65,8 @@ def _evaluate(tree: Tree | list, values: Mapping[str, object], limits: MachineLi
             return word[0] if word else arguments[node]
         if id(node) in found:
             return found[id(node)]
+        if watch is not None:
+            watch.enter(node)
         form = str(node[0])
         if form == "if":
             chosen = walk(node[1], bound)
@@ -72,6 +85,8 @@ def _evaluate(tree: Tree | list, values: Mapping[str, object], limits: MachineLi
             result = function.call(m, *parts)
         if id(node) in plan.once:
             found[id(node)] = result
+        if watch is not None:
+            watch.leave(node, bound, result)
         return result
 
     def close(form: str, body: Tree | list, bound: Mapping[str, object]) -> Function:

@@ -13,20 +13,32 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tpn2f.domain import Chosen, Example, Problem, Signature, Step, data_folder, run_steps
+from tpn2f.domain import (
+    Chosen,
+    ComputesDirectly,
+    Example,
+    Problem,
+    Signature,
+    Step,
+    data_folder,
+    load_domain,
+    run_steps,
+)
 from tpn2f.domains.mathqa.operations import OPERATIONS, RELATIONS
 from tpn2f.domains.mathqa.options import LETTERS, Options, read_options, read_value
 from tpn2f.domains.mathqa.published import published_credit
 from tpn2f.domains.mathqa.words import NOTATION, describe
 from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.numbers import in_digits
-from tpn2f.program import Program, RelationalTuple
+from tpn2f.program import Program, RelationalTuple, reference
 
 FIELDS = ("Problem", "options", "correct", "linear_formula")
 MAX_CHARACTERS = 100_000
 
 # The i-th token that is an unsigned decimal is n_i: no signs, no merging of fractions, no number words.
 _is_number = re.compile(r"(?:\d[\d,]*(?:\.\d*)?|\.\d+)").fullmatch
+# Numbers and signs, and not a single word.
+_is_sum = re.compile(r"[\d\s.,+\-*/×÷^()%=?]{1,200}").fullmatch
 
 # Every constant of train and dev, and those of the official list, in both spellings of the decimal point.
 _CONSTANTS = """
@@ -93,6 +105,17 @@ class MathQA:
         # The data set has words such as `two` beside numerals, and its programs have constants for them. A text that
         # has no numeral at all is not like that: its numbers are in words.
         return found if found.bindings else mask_numbers(tokenize(in_digits(text)))
+
+    def compute(self, text: str) -> tuple[Program, Problem] | None:
+        """Numbers and signs alone, such as `2 + 2`, as everyday problems read them: no model has to guess."""
+        calculator = load_domain("everyday") if _is_sum(text) else None
+        found = calculator.compute(text) if isinstance(calculator, ComputesDirectly) else None
+        if found is None:
+            return None
+        program, problem = found
+        words = {word for step in program for word in step.arguments if reference(word) is None}
+        known = {step.relation for step in program} <= self.relations.keys()
+        return found if known and words <= {*problem.bindings, *self.constants} else None
 
     def steps(self, program: Program, problem: Problem) -> tuple[Step, ...]:
         """The program worked step by step; every result is a finite number."""

@@ -1,113 +1,131 @@
 // The page: asks the API and shows what it says. It computes nothing about language or models itself.
-import { drawMap, hue, indent, make, percent } from './draw.js';
+import { answerCard, refusalCard, spoken } from './answer.js';
+import { call } from './api.js';
+import { find, make, percent } from './draw.js';
+import { copyLink, readLink, writeLink } from './link.js';
+import { startMany } from './many.js';
+import { forgetPast, remember, showPast } from './past.js';
 
-const find = (id) => document.getElementById(id);
-
-// Below this similarity the nearest known question tells nothing.
-const TOLD = 0.15;
-const NARROW = matchMedia('(max-width: 52rem)');
-
-const view = {
-  models: [], model: null, colour: 'roles', pick: 0, clusters: '4',
-  solved: null, explained: null, held: null, map: null,
-};
+const SLOW = 4000;
+const view = { models: [], limits: {}, model: null, values: {}, tests: [], inside: false, shown: '' };
 let asked = 0; // The number of the last request: answers to earlier ones come too late.
 
-async function call(path, body) {
-  const options = body === undefined ? {} : {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
-  };
-  let response;
-  try {
-    response = await fetch(path, options);
-  } catch {
-    throw new Error('The server does not answer. Is tpn2f serve still running?');
-  }
-  const answer = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
-  if (!response.ok) {
-    const error = new Error(answer.error ?? `The server answered with status ${response.status}.`);
-    throw Object.assign(error, { status: response.status });
-  }
-  return answer;
-}
-
-function say(text) { find('status').textContent = text; }
+const say = (text) => { find('status').textContent = text; };
 
 function showError(text) {
-  const place = find('error');
-  place.textContent = text ?? '';
-  place.hidden = !text;
+  find('error').textContent = text ?? '';
+  find('error').hidden = !text;
   find('question').setAttribute('aria-invalid', text ? 'true' : 'false');
 }
 
-// Models and examples
+// Models
 
-function showModels() {
-  const place = find('models');
-  const perDomain = {};
-  for (const model of view.models) perDomain[model.domain] = (perDomain[model.domain] ?? 0) + 1;
-  for (const model of view.models) {
-    const name = perDomain[model.domain] > 1 ? `${model.title} · ${model.name}` : model.title;
-    const button = make('input', { type: 'radio', name: 'model', value: model.name });
-    button.addEventListener('change', () => { chooseModel(model.name); forget(); remember(); });
-    place.append(make('label', {}, button, make('span', { text: name })));
+const byName = (name) => view.models.find((model) => model.name === name);
+const title = (model) => (view.models.filter((other) => other.domain === model.domain).length > 1 ? `${model.title} · ${model.name}` : model.title);
+
+function showDomains() {
+  const place = find('domains');
+  const firsts = view.models.filter((model, index) => view.models.findIndex((other) => other.domain === model.domain) === index);
+  for (const model of firsts) {
+    const button = make('input', { type: 'radio', name: 'domain', value: model.domain });
+    button.addEventListener('change', () => { forget(); chooseModel(model.name); setAddress(); });
+    place.append(make('label', {}, button, make('span', { text: model.title })));
   }
-  // One model is no choice.
-  place.hidden = view.models.length < 2;
+  // One kind is no choice.
+  place.hidden = firsts.length < 2;
   find('only').hidden = !place.hidden;
   find('only').textContent = view.models[0].title;
 }
 
 function chooseModel(name) {
-  view.model = view.models.find((model) => model.name === name) ?? view.models[0];
-  const model = view.model;
-  for (const button of document.getElementsByName('model')) button.checked = button.value === model.name;
-  const examples = model.examples.map((example) => {
-    const button = make('button', { type: 'button', text: example.question, title: example.question });
-    button.addEventListener('click', () => {
-      find('question').value = example.question;
-      showValues(Object.entries(example.values).map(([key, value]) => ({ name: key, kind: '', value: JSON.stringify(value) })));
-      solve();
-    });
-    return make('li', {}, button);
-  });
-  find('examples').replaceChildren(...examples);
-  find('try').hidden = !examples.length;
-  find('try').open = true;
-  find('question').placeholder = model.examples[0]?.question ?? 'A question in plain words';
+  const model = byName(name) ?? view.models[0];
+  const changed = view.model?.domain !== model.domain;
+  view.model = model;
+  for (const button of document.getElementsByName('domain')) button.checked = button.value === model.domain;
+  const rivals = view.models.filter((other) => other.domain === model.domain);
+  find('model').replaceChildren(...rivals.map((other) => make('option', { value: other.name, text: other.name })));
+  find('model').value = model.name;
+  find('model-part').hidden = rivals.length < 2;
+  const second = find('second').value;
+  const others = view.models.filter((other) => other !== model);
+  find('second').replaceChildren(make('option', { value: '', text: 'none' }), ...others.map((other) => make('option', { value: other.name, text: title(other) })));
+  find('second').value = others.some((other) => other.name === second) ? second : '';
+  find('second-part').hidden = !others.length;
+  find('options-part').hidden = !model.options;
+  const below = find('below').value;
+  const steps = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
+  find('below').replaceChildren(make('option', { value: '', text: `${percent(model.guess_below)}, as measured` }), ...steps.map((step) => make('option', { value: String(step), text: percent(step) })));
+  find('below').value = below;
   const million = (model.parameters / 1e6).toFixed(1);
-  find('model-facts').textContent =
-    `${model.name}: ${model.domain}, ${model.encoder} encoder, ${model.decoder} decoder, ${million} million weights, ` +
-    `${model.words.toLocaleString('en')} words, ${model.relations} relations.`;
-  showMap(null);
-  loadMap(model.name);
+  find('model-facts').textContent = `${model.name}: ${model.domain}, ${model.encoder} encoder, ${model.decoder} decoder, ${million} million weights, `
+    + `${model.words.toLocaleString('en')} words, ${model.relations} relations.`;
+  if (changed) {
+    showValues(model.inputs);
+    showExamples(model);
+  }
+  showSettings();
+}
+
+async function showExamples(model) {
+  find('question').placeholder = model.examples[0]?.question ?? 'A question in plain words';
+  find('try').hidden = !model.examples.length;
+  if (!model.examples.length) {
+    // Those of a domain of your own come from the domain, which may take a moment.
+    try { model.examples = await call(`api/models/${encodeURIComponent(model.name)}/examples`); } catch { return; }
+    if (view.model.domain !== model.domain || !model.examples.length) return;
+    showExamples(model);
+    return;
+  }
+  const kinds = [...new Set(model.examples.map((example) => example.kind))];
+  find('examples').replaceChildren(...kinds.map((kind) => make('section', { 'aria-label': kind || 'Questions' }, ...(kind ? [make('h2', { text: kind })] : []),
+    make('ul', {}, ...model.examples.filter((example) => example.kind === kind).map((example) => {
+      const button = make('button', { type: 'button', text: example.question });
+      button.addEventListener('click', () => {
+        setQuestion(example.question);
+        view.values = example.values;
+        view.tests = example.tests;
+        showValues(model.inputs.map((input) => ({ ...input, value: input.name in example.values ? JSON.stringify(example.values[input.name]) : '' })));
+        solve();
+        scrollTo({ top: 0 });
+      });
+      return make('li', {}, button);
+    })))));
 }
 
 function forget() {
   asked += 1;
-  view.solved = view.explained = view.held = null;
-  view.pick = 0;
-  find('result').hidden = true;
-  find('question').value = '';
+  view.values = {};
+  view.tests = [];
+  view.shown = '';
+  find('result').hidden = find('share').hidden = true;
+  setQuestion('');
   showError();
-  showValues([]);
   busy(false);
+  find('try').open = true;
+}
+
+// The form
+
+function setQuestion(text) {
+  find('question').value = text;
+  grow();
+}
+
+function grow() {
+  const field = find('question');
+  field.style.height = 'auto';
+  field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight * 0.4)}px`;
 }
 
 function showValues(inputs) {
   const place = find('values');
   place.replaceChildren(...inputs.map((input) => {
-    const field = make('input', { type: 'text', 'data-name': input.name, placeholder: placeholder(input.kind), spellcheck: 'false', autocomplete: 'off' });
+    const field = make('input', { type: 'text', 'data-name': input.name, placeholder: '[3, 1, 2]', spellcheck: 'false', autocomplete: 'off' });
     field.value = input.value ?? '';
     field.addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); solve(); } });
-    return make('label', {}, make('span', {}, `${input.name} `, make('code', { text: input.kind })), field);
+    return make('label', {}, make('span', {}, `${input.name} `, make('span', { class: 'note', text: input.kind })), field);
   }));
   place.hidden = !inputs.length;
-}
-
-function placeholder(kind) {
-  if (kind.endsWith('[]')) return kind.startsWith('string') ? '["ab", "c"]' : '[3, 1, 2]';
-  return kind === 'string' ? '"text"' : kind === 'bool' ? 'true' : '5';
 }
 
 function readValues() {
@@ -122,353 +140,144 @@ function readValues() {
       throw new Error(`The value of ${field.dataset.name} is not JSON: write 5, [3, 1, 2] or "text".`);
     }
   }
-  return values;
+  return find('values').hidden ? view.values : values;
 }
+
+const manner = () => ({
+  model: view.model.name, beam: Number(find('beam').value), abstain: find('abstain').checked,
+  guess_below: find('below').value ? Number(find('below').value) : null,
+});
+
+// What differs from the usual is said while the settings are folded.
+function showSettings() {
+  const set = [];
+  if (find('options').value.trim() && view.model.options) set.push('options');
+  if (find('second').value) set.push('side by side');
+  if (find('below').value || find('abstain').checked) set.push('guesses');
+  if (find('beam').value !== '0') set.push('search');
+  find('settings-set').textContent = set.length ? ` · set: ${set.join(', ')}` : '';
+}
+
+function currentLink() {
+  const { model, beam, abstain, guess_below: below } = manner();
+  return writeLink({ model, beam, abstain, below, question: view.shown, second: find('second').value, options: view.model.options ? find('options').value.trim() : '', values: view.values, inside: view.inside });
+}
+
+function setAddress() { history.replaceState(null, '', currentLink()); }
 
 // Asking
 
-async function solve(pick = 0) {
+async function solve({ keep = false } = {}) {
   const question = find('question').value.trim();
   showError();
   if (!question) {
+    find('result').hidden = find('share').hidden = true;
     showError('Please type a question first.');
     find('question').focus();
     return;
   }
+  let values;
+  try { values = readValues(); } catch (error) { showError(error.message); return; }
   const number = ++asked;
+  // The values and tests of an example are not those of another question.
+  const example = view.model.examples.find((one) => one.question === question);
+  if (question !== view.shown && !example && find('values').hidden) { if (!view.linked) view.values = values = {}; view.tests = []; }
+  if (example) view.tests = example.tests;
+  view.linked = false;
   busy(true);
-  try {
-    const ask = { model: view.model.name, question, beam: Number(find('beam').value), values: readValues() };
-    let solved;
-    try {
-      solved = await call('api/solve', ask);
-    } catch (error) {
-      // The fields may be those of an earlier question, whose arguments had other names.
-      if (!Object.keys(ask.values).length || !error.message.startsWith('values:')) throw error;
-      solved = await call('api/solve', { ...ask, values: {} });
-    }
-    if (number !== asked) return;
-    view.solved = solved;
-    view.pick = Math.min(pick, solved.alternatives.length);
-    view.explained = view.held = null;
-    showSolved();
-    remember();
-    await explain(number);
-  } catch (error) {
-    if (number === asked) { showError(error.message); find('result').hidden = true; }
-  } finally {
-    if (number === asked) busy(false);
-  }
-}
-
-async function explain(number = ++asked) {
-  const program = chosen().program;
-  if (!program) return;
-  const ask = { model: view.solved.model, question: find('question').value.trim(), program };
-  const explained = await call('api/explain', ask);
+  const models = [view.model, byName(find('second').value)].filter(Boolean);
+  const results = await Promise.all(models.map((model) => askOne(model, question, values)));
   if (number !== asked) return;
-  view.explained = explained;
-  find('colouring').hidden = !explained.structured;
-  paint();
-  showAttention();
+  busy(false);
+  const broken = results.find((result) => result.error && result.error.status !== 422);
+  if (broken) { showError(broken.error.message); say(broken.error.message); return; }
+  view.shown = question;
+  view.values = values;
+  showResults(results, keep);
 }
 
-function busy(yes) {
-  find('solve').setAttribute('aria-busy', yes ? 'true' : 'false');
-  find('result').setAttribute('aria-busy', yes ? 'true' : 'false');
-  if (yes) say('Solving.');
-}
-
-const chosen = () => (view.pick === 0 ? view.solved : view.solved.alternatives[view.pick - 1]);
-
-// Showing
-
-function showSolved() {
-  const solved = view.solved;
-  find('result').hidden = false;
-  if (NARROW.matches) {
-    find('try').open = false;
-    find('result').scrollIntoView({ block: 'start' });
-  }
-  const needed = solved.inputs.filter((input) => input.needed);
-  const kept = Object.fromEntries([...find('values').querySelectorAll('input')].map((field) => [field.dataset.name, field.value]));
-  showValues(needed.map((input) => ({ ...input, value: kept[input.name] ?? input.value })));
-  const notes = [...solved.notes, ...solved.doubts];
-  find('notes').replaceChildren(...notes.map((note) => make('li', { text: note })));
-  find('notes').hidden = !notes.length;
-  const known = solved.nearest && solved.nearest.similarity >= TOLD ? solved.nearest : null;
-  find('nearest').hidden = !known;
-  find('nearest').textContent = known ? `The nearest question that it learned from (${percent(known.similarity)} alike): ${known.text}` : '';
-  find('timing').textContent = `solved in ${Math.round(solved.milliseconds)} ms`;
-  showWords();
-  showChosen();
-  showAlternatives();
-}
-
-function showChosen() {
-  const one = chosen();
-  const missing = view.solved.inputs.filter((input) => input.needed && input.value === null);
-  const answer = find('answer');
-  answer.textContent = one.reply ?? '';
-  answer.hidden = one.reply === null;
-  answer.classList.toggle('long', (one.reply ?? '').length > 14);
-  const failure = find('failure');
-  failure.hidden = !one.error;
-  const names = missing.map((input) => input.name).join(' and ');
-  failure.textContent = missing.length ? `Give ${names} a value above to run the program.` : one.error;
-  find('meter').value = one.confidence;
-  find('confidence').textContent = `${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}${view.solved.calibrated ? '' : ', not calibrated'}${view.pick ? ', an alternative' : ''}`;
-  say(one.error ? `No answer: ${failure.textContent}` : `The answer is ${one.reply}, ${view.solved.guess && !view.pick ? 'a guess, ' : ''}confidence ${percent(one.confidence)}.`);
-  showSteps();
-  find('lisp-part').hidden = view.model.worked || !one.tree;
-  find('lisp').textContent = one.tree ? indent(one.tree) : '';
-  showMap(view.map);
-}
-
-function showWords() {
-  const used = new Map();
-  for (const word of view.solved.words) if (word.name) used.set(word.name, word.text);
-  const pieces = [];
-  for (const [place, word] of view.solved.words.entries()) {
-    if (word.space && place) pieces.push(' ');
-    const element = make(word.name ? 'button' : 'span', {
-      class: `word${word.name ? ' named' : ''}${word.known ? '' : ' strange'}`,
-      type: word.name ? 'button' : null, 'data-name': word.name, text: word.text,
-      title: word.known ? null : 'training did not have this word',
-    });
-    if (word.name) linkBothWays(element, word.name);
-    pieces.push(element);
-  }
-  if (view.solved.rest) pieces.push(view.solved.rest);
-  find('words').replaceChildren(...pieces);
-}
-
-function linkBothWays(element, name) {
-  const mark = (on) => {
-    for (const other of document.querySelectorAll('[data-name]')) {
-      if (other.dataset.name === name && other.tagName !== 'INPUT') other.classList.toggle('linked', on);
-    }
-  };
-  element.addEventListener('mouseenter', () => mark(true));
-  element.addEventListener('mouseleave', () => mark(false));
-  element.addEventListener('focus', () => mark(true));
-  element.addEventListener('blur', () => mark(false));
-}
-
-function showSteps() {
-  const one = chosen();
-  const items = one.tuples.map((tuple, place) => {
-    const step = one.steps[place];
-    const formula = make('span', { class: 'formula' }, `${tuple.relation}(`);
-    tuple.arguments.forEach((argument, position) => {
-      if (position) formula.append(', ');
-      const part = make('span', { class: 'argument', text: argument });
-      if (isName(argument) || argument.startsWith('#')) {
-        part.dataset.name = argument;
-        linkBothWays(part, argument);
-      }
-      formula.append(part);
-    });
-    formula.append(')');
-    const number = make('span', { class: 'number', text: step ? String(place + 1) : `#${place}`, 'data-name': `#${place}` });
-    const button = make('button', {
-      type: 'button', class: `step${place === one.tuples.length - 1 ? ' last' : ''}`, 'aria-pressed': 'false', 'data-place': String(place),
-    }, number);
-    if (step) button.append(work(step), make('span', { class: 'words-of', text: step.words }));
-    button.append(formula);
-    button.append(make('span', { class: 'attends' }));
-    button.addEventListener('mouseenter', () => attend(place));
-    button.addEventListener('mouseleave', () => attend(view.held));
-    button.addEventListener('focus', () => attend(place));
-    button.addEventListener('blur', () => attend(view.held));
-    button.addEventListener('click', () => {
-      view.held = view.held === place ? null : place;
-      for (const other of document.querySelectorAll('.step')) {
-        other.setAttribute('aria-pressed', String(Number(other.dataset.place) === view.held));
-      }
-      attend(view.held);
-    });
-    return make('li', {}, button);
-  });
-  find('steps').replaceChildren(...items);
-  // Who reads the steps does not need the tuples: they are one click away.
-  find('program-part').hidden = !one.steps.length;
-  find('steps').classList.toggle('told', one.steps.length > 0 && !find('program-part').open);
-  find('program').textContent = one.tuples.map((tuple, place) => `#${place}  ${tuple.relation}(${tuple.arguments.join(', ')})`).join('\n');
-  find('program-title').textContent = view.model.worked ? 'Step by step' : 'The program, tuple by tuple';
-}
-
-function isName(argument) { return view.solved.inputs.some((input) => input.name === argument); }
-
-// `60 / 100 = 0.6`, with the result in bold.
-function work(step) {
-  const end = step.text.lastIndexOf(' = ') + 3;
-  return make('span', { class: 'worked' }, step.text.slice(0, end), make('b', { text: step.text.slice(end) }));
-}
-
-function showAlternatives() {
-  const all = [view.solved, ...view.solved.alternatives];
-  find('others').hidden = all.length < 2;
-  const items = all.map((candidate, place) => {
-    const line = make('span', { class: 'line' },
-      make('b', { text: candidate.reply ?? 'no answer' }), make('span', { text: percent(candidate.confidence) }));
-    const button = make('button', { type: 'button', class: 'choice', 'aria-pressed': String(place === view.pick) },
-      line, make('code', { text: (view.model.worked ? candidate.program : candidate.tree ?? candidate.program) ?? 'no program' }));
-    button.addEventListener('click', async () => {
-      view.pick = place;
-      view.held = view.explained = null;
-      for (const [other, element] of [...find('alternatives').querySelectorAll('button')].entries()) {
-        element.setAttribute('aria-pressed', String(other === place));
-      }
-      showChosen();
-      paint();
-      remember();
-      try { await explain(); } catch (error) { showError(error.message); }
-    });
-    return make('li', {}, button);
-  });
-  find('alternatives').replaceChildren(...items);
-}
-
-// Colours
-
-function wordElements() { return [...find('words').querySelectorAll('.word')]; }
-
-// By roles or fillers: the heaviest choice of each word gives the colour, its weight the strength, its number the label.
-function paint() {
-  const explained = view.explained;
-  const kind = view.colour === 'none' || !explained?.structured ? null : view.colour;
-  const order = new Map();
-  for (const [place, element] of wordElements().entries()) {
-    element.classList.remove('seen', 'tinted');
-    element.removeAttribute('data-label');
-    const best = kind ? explained[kind][place]?.[0] : undefined;
-    if (!best) continue;
-    if (!order.has(best.number)) order.set(best.number, order.size);
-    element.classList.add('tinted');
-    element.style.setProperty('--hue', hue(order.get(best.number)));
-    element.style.setProperty('--weight', best.weight);
-    element.dataset.label = `${kind[0]}${best.number}`;
-  }
-  const one = kind === 'roles' ? 'role' : 'filler';
-  find('caption').textContent = kind
-    ? `Equal colours are words with the same ${one}; ${order.size} ${one}s are used. Pale: a weak choice. Plain: no ${one} above 0.1.`
-    : explained?.structured ? 'Colour the words to see which roles and fillers they take.' : '';
-}
-
-function attend(place) {
-  if (place === null || !view.explained?.attention[place]) {
-    for (const part of document.querySelectorAll('.step .argument.linked, .word.linked, .number.linked')) part.classList.remove('linked');
-    paint();
-    return;
-  }
-  const weights = view.explained.attention[place];
-  // Attention that is spread over everything stays pale.
-  const most = Math.max(0.25, ...weights);
-  const names = new Set(chosen().tuples[place].arguments);
-  for (const [number, element] of wordElements().entries()) {
-    element.classList.remove('tinted');
-    element.removeAttribute('data-label');
-    element.classList.toggle('seen', weights[number] > 0.005);
-    element.style.setProperty('--weight', (weights[number] / most) ** 0.75 * 0.9);
-    if (weights[number] >= 0.05) element.dataset.label = percent(weights[number]);
-    if (element.dataset.name) element.classList.toggle('linked', names.has(element.dataset.name));
-  }
-  for (const part of document.querySelectorAll('.step .number')) part.classList.toggle('linked', names.has(part.dataset.name));
-  find('caption').textContent = `Step ${place + 1} attends to the marked words; the numbers it uses are framed.`;
-}
-
-function showAttention() {
-  const { attention, words } = view.explained;
-  for (const element of document.querySelectorAll('.step')) {
-    const weights = attention[Number(element.dataset.place)];
-    if (!weights) continue;
-    const top = weights.map((weight, place) => [weight, place]).sort((a, b) => b[0] - a[0]).slice(0, 3)
-      .filter(([weight]) => weight >= 0.05);
-    element.querySelector('.attends').textContent =
-      top.length ? `attends to ${top.map(([weight, place]) => `${words[place].text} ${percent(weight)}`).join(', ')}` : '';
-  }
-}
-
-// The map of relations
-
-async function loadMap(name, tries = 5) {
+async function askOne(model, question, values) {
+  const options = model.options ? find('options').value.trim() || null : null;
+  const ask = { ...manner(), model: model.name, question, options, values };
   try {
-    const map = await call(`api/models/${encodeURIComponent(name)}/relations`);
-    if (view.model.name === name) showMap(map);
+    const solved = await call('api/solve', ask);
+    return { model, solved: { ...solved, question } };
   } catch (error) {
-    // Drawing continues in the server when a request for it took too long. Whatever else it is, there is nothing to show:
-    // a model without tuples, or no data to draw the map from.
-    if (error.status === 504 && tries && view.model.name === name) setTimeout(() => loadMap(name, tries - 1), 1000);
+    // The values may be those of an earlier question, whose arguments had other names, or of the other model.
+    if (error.status !== 422 || !Object.keys(values).length) return { model, error };
+    return askOne(model, question, {});
   }
 }
 
-function showMap(map) {
-  view.map = map;
-  const ks = map?.points.length > 3 ? Object.keys(map.points[0].clusters) : [];
-  find('map-part').hidden = !ks.length;
-  if (!ks.length) return;
-  if (!ks.includes(view.clusters)) view.clusters = ks[0];
-  const radios = ks.map((k) => {
-    const button = make('input', { type: 'radio', name: 'clusters', value: k });
-    button.checked = k === view.clusters;
-    button.addEventListener('change', () => { view.clusters = k; drawCurrentMap(); });
-    return make('label', {}, button, make('span', { text: k }));
+function showResults(results, keep) {
+  const pair = results.length > 1;
+  const cards = results.map(({ model, solved, error }, place) => {
+    const about = { title: pair ? title(model) : '', tests: view.tests, open: view.inside && !place, onInside: (open) => { if (!place) { view.inside = open; setAddress(); } } };
+    return solved ? answerCard(solved, model, about) : refusalCard(error.message, { ...about, others: pair ? [] : otherModels(model) });
   });
-  find('clusters').replaceChildren(find('clusters').querySelector('legend'), ...radios);
-  drawCurrentMap();
+  find('result').replaceChildren(...cards);
+  find('result').classList.toggle('pair', pair);
+  find('result').hidden = find('share').hidden = false;
+  find('try').open = false;
+  // Who changes settings wants to change more of them.
+  if (!keep) find('settings').open = find('many').open = false;
+  find('link-text').hidden = true;
+  const said = results.map(({ model, solved, error }) => `${pair ? `${title(model)}: ` : ''}${solved ? spoken(solved) : `I cannot answer this: ${error.message}`}`);
+  say(said.join(' '));
+  setAddress();
+  const [{ solved }] = results;
+  remember({ hash: currentLink(), question: view.shown, state: solved?.verdict.state ?? 'none', answer: solved && ['sure', 'guess'].includes(solved.verdict.state) ? solved.reply : 'no answer' });
+  if (!keep) showAnswer(cards[0]);
 }
 
-function drawCurrentMap() {
-  const used = new Set(view.solved ? chosen().tuples.map((tuple) => tuple.relation) : []);
-  const width = Math.max(300, Math.min(1120, find('map').clientWidth || 1120));
-  find('map').replaceChildren(drawMap(view.map, view.clusters, used, width));
-  const parts = view.map.explained.map((part) => percent(part)).join(' and ');
-  find('map-note').textContent =
-    `Relations whose unbinding vectors are alike lie close together. Mean vectors over ${view.map.source}; the two axes hold ` +
-    `${parts} of the variance; colours are k-means clusters.${used.size ? ' Ringed: the relations of this program.' : ''}`;
-  const groups = {};
-  for (const point of view.map.points) (groups[point.clusters[view.clusters]] ??= []).push(point.relation);
-  find('cluster-list').replaceChildren(...Object.keys(groups).sort().map((label) =>
-    make('li', { text: `cluster ${Number(label) + 1}: ${groups[label].join(', ')}` })));
+// The answer is seen without scrolling, however long the question is.
+function showAnswer(card) {
+  const last = card.querySelector('.value:not([hidden])') ?? card.querySelector('.verdict');
+  if (last.getBoundingClientRect().bottom > innerHeight || card.getBoundingClientRect().top < 0) card.scrollIntoView({ block: 'start' });
 }
 
-// The link that restores the view
-
-function remember() {
-  const state = new URLSearchParams({ model: view.model.name });
-  if (view.solved) {
-    state.set('q', find('question').value.trim());
-    state.set('beam', find('beam').value);
-    state.set('colour', view.colour);
-    if (view.pick) state.set('pick', String(view.pick));
-    try {
-      const values = readValues();
-      if (Object.keys(values).length) state.set('values', JSON.stringify(values));
-    } catch { /* A half-typed value is not worth remembering. */ }
-  }
-  history.replaceState(null, '', `#${state}`);
+function otherModels(model) {
+  const firsts = view.models.filter((other, index) => other.domain !== model.domain && view.models.findIndex((one) => one.domain === other.domain) === index);
+  return firsts.map((other) => {
+    const button = make('button', { type: 'button', class: 'quiet', text: other.title });
+    button.addEventListener('click', () => { chooseModel(other.name); solve(); });
+    return button;
+  });
 }
+
+let slow;
+function busy(yes) {
+  clearTimeout(slow);
+  find('solve').setAttribute('aria-busy', String(yes));
+  find('solve-text').textContent = yes ? 'Solving …' : 'Solve';
+  find('loading').hidden = !yes;
+  find('loading-text').textContent = 'Solving …';
+  find('result').setAttribute('aria-busy', String(yes));
+  if (!yes) return;
+  find('result').hidden = find('share').hidden = true;
+  say('Solving.');
+  slow = setTimeout(() => { find('loading-text').textContent = 'Still solving. The machine is busy …'; }, SLOW);
+}
+
+// Start
 
 function restore() {
-  const state = new URLSearchParams(location.hash.slice(1));
-  chooseModel(state.get('model'));
-  const beam = state.get('beam');
-  if ([...find('beam').options].some((option) => option.value === beam)) find('beam').value = beam;
-  const colour = state.get('colour');
-  if (['none', 'roles', 'fillers'].includes(colour)) setColour(colour);
-  const question = state.get('q');
-  if (!question) return;
-  find('question').value = question;
-  let values = {};
-  try { values = JSON.parse(state.get('values') ?? '{}') ?? {}; } catch { /* A broken link restores the rest. */ }
-  showValues(Object.entries(values).map(([name, value]) => ({ name, kind: '', value: JSON.stringify(value) })));
-  solve(Number(state.get('pick')) || 0);
-}
-
-function setColour(colour) {
-  view.colour = colour;
-  for (const button of document.getElementsByName('colour')) button.checked = button.value === colour;
+  const state = readLink(location.hash);
+  chooseModel(state.model);
+  if (location.hash === currentLink() && view.shown) return;
+  find('beam').value = String([0, 1, 3, 5, 10].includes(state.beam) ? state.beam : 0);
+  find('second').value = state.second !== view.model.name && byName(state.second) ? state.second : '';
+  find('options').value = state.options;
+  find('below').value = [...find('below').options].some((option) => option.value === String(state.below)) ? String(state.below) : '';
+  find('abstain').checked = state.abstain;
+  view.inside = state.inside;
+  showSettings();
+  if (!state.question) return;
+  setQuestion(state.question);
+  view.values = state.values;
+  view.linked = true;
+  if (!find('values').hidden) showValues(view.model.inputs.map((input) => ({ ...input, value: input.name in state.values ? JSON.stringify(state.values[input.name]) : '' })));
+  solve();
 }
 
 async function start() {
@@ -476,36 +285,21 @@ async function start() {
   find('question').addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) { event.preventDefault(); solve(); }
   });
-  for (const button of document.getElementsByName('colour')) {
-    button.addEventListener('change', () => { setColour(button.value); paint(); remember(); });
+  find('question').addEventListener('input', () => { grow(); showError(); });
+  find('model').addEventListener('change', () => { chooseModel(find('model').value); if (view.shown) solve({ keep: true }); else setAddress(); });
+  for (const id of ['second', 'beam', 'below', 'abstain', 'options']) {
+    find(id).addEventListener('change', () => { showSettings(); if (view.shown) solve({ keep: true }); });
   }
-  find('program-part').addEventListener('toggle', () => {
-    find('steps').classList.toggle('told', chosen().steps.length > 0 && !find('program-part').open);
-  });
-  find('link').addEventListener('click', async () => {
-    remember();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      find('link').textContent = 'Copied';
-    } catch {
-      find('link').textContent = 'Copy it from the address bar';
-    }
-    setTimeout(() => { find('link').textContent = 'Copy link to this view'; }, 2000);
-  });
-  document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && view.held !== null) {
-      view.held = null;
-      for (const step of document.querySelectorAll('.step')) step.setAttribute('aria-pressed', 'false');
-      attend(null);
-    }
-  });
-  let resized;
-  addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(() => { if (view.map) drawCurrentMap(); }, 150); });
+  find('options').addEventListener('keydown', (event) => { if (event.key === 'Enter') { event.preventDefault(); solve(); } });
+  find('link').addEventListener('click', () => { setAddress(); copyLink(find('link'), find('link-text')); });
+  find('past-clear').addEventListener('click', forgetPast);
+  startMany(manner, () => view.limits);
+  showPast();
   try {
-    const { models, max_characters } = await call('api/models');
-    view.models = models;
-    find('question').maxLength = max_characters;
-    showModels();
+    const { models, ...limits } = await call('api/models');
+    Object.assign(view, { models, limits });
+    find('question').maxLength = limits.max_characters;
+    showDomains();
     restore();
     addEventListener('hashchange', restore);
   } catch (error) {

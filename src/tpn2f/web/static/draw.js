@@ -1,4 +1,4 @@
-// What is drawn: small builders of elements, the expression with line breaks, and the map of relations.
+// What is drawn: small builders of elements, links between numbers, and the map of relations.
 // Everything that comes from a question or a program becomes text, never markup.
 
 export function make(tag, properties = {}, ...children) {
@@ -17,26 +17,22 @@ export const percent = (part) => `${(100 * part).toFixed(part > 0 && part < 0.09
 // The golden angle keeps any number of neighbours apart.
 export const hue = (place) => (215 + 137.508 * place) % 360;
 
-// A Lisp expression over several lines: what fits into a line stays in one.
-export function indent(text, width = 64) {
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[()]|[^\s()]+/g) ?? [];
-  let place = 0;
-  const read = () => {
-    const token = tokens[place++];
-    if (token !== '(') return token;
-    const parts = [];
-    while (place < tokens.length && tokens[place] !== ')') parts.push(read());
-    place += 1;
-    return parts;
+export const find = (id) => document.getElementById(id);
+
+// What a hand does: a mouse points, a finger taps.
+export const touch = matchMedia('(hover: none)').matches;
+
+export const list = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
+
+// Marks everything in a card that has the same name, while one of it is pointed at or has the focus.
+export function link(element, name, card) {
+  const mark = (on) => {
+    for (const other of card.querySelectorAll('[data-name]')) {
+      if (other.dataset.name === name) other.classList.toggle('linked', on);
+    }
   };
-  const flat = (node) => (Array.isArray(node) ? `(${node.map(flat).join(' ')})` : node);
-  const write = (node, margin) => {
-    const line = flat(node);
-    if (!Array.isArray(node) || margin + line.length <= width || node.length < 2) return line;
-    const pad = '\n' + ' '.repeat(margin + 2);
-    return `(${flat(node[0])}${node.slice(1).map((part) => pad + write(part, margin + 2)).join('')})`;
-  };
-  return tokens.length ? write(read(), 0) : '';
+  for (const event of ['mouseenter', 'focus']) element.addEventListener(event, () => mark(true));
+  for (const event of ['mouseleave', 'blur']) element.addEventListener(event, () => mark(false));
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
