@@ -1,0 +1,91 @@
+"""Two opinions: what either model wrote is scored by both, as forced decoding says, and ranked by the mean."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tpn2f.checkpoint import Checkpoint, write_checkpoint
+from tpn2f.codec import Codec
+from tpn2f.config import Config, DataConfig
+from tpn2f.domain import load_domain
+from tpn2f.errors import CheckpointError
+from tpn2f.model import ModelConfig
+from tpn2f.opinions import UNWRITTEN, force, join_opinions, spells
+from tpn2f.program import Program
+from tpn2f.search import Candidate
+from tpn2f.solver import Solver, make_model, setting
+
+MODEL = ModelConfig(
+    n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
+)
+CONFIG = Config("tiny", DataConfig("arithmetic"), MODEL)
+
+
+def make_solver(seed: int, count: int) -> Solver:
+    domain = load_domain("arithmetic")
+    codec = Codec.build(list(domain.examples("train"))[:count])
+    torch.manual_seed(seed)
+    return Solver(domain, codec, make_model(CONFIG, codec).eval())
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[Solver, Solver]:
+    return make_solver(0, 200), make_solver(1, 120)
+
+
+def both(pair: tuple[Solver, Solver]):
+    return tuple((solver.model, solver.codec) for solver in pair)
+
+
+def test_every_candidate_has_the_opinion_of_both(pair):
+    problems = [example.problem for example in list(pair[0].domain.examples("dev"))[:6]]
+    found, others = (solver.predict(problems, 3) for solver in pair)
+    joined = join_opinions(*both(pair), problems, found, others)
+    for problem, own, other, candidates in zip(problems, found, others, joined):
+        programs = [one.program for one in candidates]
+        wanted = {one.program for one in own} | {one.program for one in other if spells(pair[0].codec, one.program)}
+        assert len(programs) == len(set(programs)) and set(programs) == wanted
+        means = [(one.log_probability + one.second) / 2 for one in candidates]
+        assert means == sorted(means, reverse=True) and means == [one.score for one in candidates]
+        for one in candidates:
+            if spells(pair[1].codec, one.program):
+                assert one.second == pytest.approx(force(*both(pair)[1], [(problem, one.program)])[0], abs=1e-4)
+            else:
+                assert one.second == UNWRITTEN
+        kept = {one.program: one.log_probability for one in own}
+        assert all(one.log_probability == kept[one.program] for one in candidates if one.program in kept)
+
+
+def test_what_a_model_has_no_symbols_for_is_not_asked(pair):
+    problem = pair[0].domain.read("add 3 and 4")
+    strange = Program.parse("fly(n0, n1)")
+    assert not spells(pair[0].codec, strange) and not spells(pair[0].codec, Program.parse("add(n0, moon)"))
+    own = [Candidate(Program.parse("add(n0, n1)"), -1.0, -1.0)]
+    (joined,) = join_opinions(
+        *both(pair), [problem], [own], [[Candidate(strange, -0.1, -0.1), Candidate(None, -5, -5)]]
+    )
+    assert [one.program for one in joined] == [own[0].program]
+    (lost,) = join_opinions(*both(pair), [problem], [[Candidate(None, -1.0, -1.0)]], [[Candidate(None, -1.0, -1.0)]])
+    assert [(one.program, one.second) for one in lost] == [(None, UNWRITTEN)]
+
+
+def test_only_a_beam_is_joined(pair):
+    one, other = pair
+    problems = [example.problem for example in list(one.domain.examples("dev"))[:3]]
+    asked = make_solver(0, 200)
+    asked.second = other
+    assert asked.propose(problems, 1) == asked.predict(problems, 1)
+    assert all(found.second is None for found in asked.predict(problems, 3)[0])
+    assert all(found.second is not None for found in asked.propose(problems, 3)[0])
+    solution = asked.solve("What is 3 plus 4?", width=3)
+    assert solution.program is not None
+
+
+@pytest.mark.parametrize("name", ["../other", "no-such-model", 7, "", "mathqa"])
+def test_a_checkpoint_can_only_name_a_bundled_model_of_its_domain(pair, tmp_path, name):
+    state, texts = setting(replace(CONFIG, model=pair[0].model.config), pair[0].codec)
+    saved = Checkpoint({"model": pair[0].model.state_dict()}, {**state, "second": name}, texts)
+    write_checkpoint(tmp_path / "best", saved)
+    with pytest.raises(CheckpointError, match="second model"):
+        Solver.load(tmp_path / "best")
