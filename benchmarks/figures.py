@@ -23,6 +23,7 @@ from typing import Any
 from tpn2f.domain import Domain, load_domain
 from tpn2f.errors import ExecutionError
 from tpn2f.explain import QuestionMap, RelationMap, TPRMeasure, analyse, explain_question
+from tpn2f.explain.labels import differing
 from tpn2f.explain.plots import EVEN, draw_attention, draw_measure, draw_relations, draw_selections, save
 from tpn2f.program import Program
 from tpn2f.solver import Solver
@@ -299,11 +300,12 @@ def groups(found: dict[str, Any]) -> list[str]:
 
 def relations(found: dict[str, Any], title: str, figures: dict[str, str]) -> list[str]:
     rows = [["clusters", "relations of each cluster"]]
-    for clustering in found["clusterings"]:
+    # The panels of the picture, with its numbers.
+    for labels, _ in differing([clustering["labels"] for clustering in found["clusterings"]]):
         members: dict[int, list[str]] = {}
-        for name, label in zip(found["relations"], clustering["labels"]):
+        for name, label in zip(found["relations"], labels):
             members.setdefault(label, []).append(f"`{name.replace('|', '&#124;')}`")
-        rows.append([str(clustering["k"]), "<br>".join(f"{n + 1}. {', '.join(members[n])}" for n in sorted(members))])
+        rows.append([str(len(members)), "<br>".join(f"{n + 1}. {', '.join(members[n])}" for n in sorted(members))])
     first, second = found["explained"]
     return [
         "### The map of relations",

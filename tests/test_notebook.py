@@ -36,7 +36,7 @@ def test_what_is_not_sure_says_so_and_why(changes, word, has_answer):
     assert f">{word}<" in shown and ("font-size:1.7em" in shown) == has_answer
     for doubt in changes.get("doubts", ()):
         assert f"<li>{doubt}</li>" in shown
-    assert ">Sure<" not in shown
+    assert ">Sure<" not in shown and ("<ol" in shown) == has_answer
 
 
 def test_a_text_that_is_no_question_has_its_reason():

@@ -34,7 +34,8 @@ def as_html(solution: Solution) -> str:
     if solution.chosen is not None:
         hint = "" if solution.chosen.exact else ", the nearest; the answer itself is not among the options"
         parts.append(f"<div>option <b>{escape(str(solution.chosen))}</b>{hint}</div>")
-    parts += [_steps(solution), _known(solution), _inside(solution, verdict)]
+    # Steps to what is no answer are not shown as if they led to one; the program is inside.
+    parts += [_steps(solution) if verdict.state != "none" else "", _known(solution), _inside(solution, verdict)]
     return f"<div style='line-height:1.5;max-width:48em'>{''.join(parts)}</div>"
 
 
