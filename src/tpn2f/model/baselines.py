@@ -7,6 +7,7 @@ shares the attentional recurrence with the tuple decoder, so that they differ in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -18,32 +19,29 @@ from tpn2f.kernels import load_kernels
 from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
 from tpn2f.model.config import END, NONE, PAD, START, ModelConfig
-from tpn2f.model.decoder import cross_entropies, select_encoding
+from tpn2f.model.decoder import cross_entropies, select_rows
 from tpn2f.model.encoder import Encoding, mirrored, reorder
 from tpn2f.model.grounding import Grounded, Grounding
 from tpn2f.model.words import WordEmbedding, embedding
 
 
-class LSTMEncoder(nn.Module):
-    """Word ids to an Encoding whose context is the states of a plain LSTM: torch's parameters, our recurrence."""
+class PlainEncoder(nn.Module):
+    """Word ids to an Encoding whose context is the states of a plain recurrence, which a subclass is."""
 
     def __init__(self, config: ModelConfig, n_words: int) -> None:
         super().__init__()
         self.embedding = WordEmbedding(config, n_words)
-        self.lstm = nn.LSTM(
-            config.d_word,
-            config.d_hidden,
-            config.encoder_layers,
-            batch_first=True,
-            bidirectional=config.bidirectional,
-        )
-        with torch.no_grad():
-            for name, bias in self.lstm.named_parameters():
-                if name.startswith("bias_ih"):
-                    bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
-        self.kernel = config.kernel
-        self.dropout_context = config.dropout_context
+        self.kernel, self.dropout_context = config.kernel, config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
+
+    def read(
+        self,
+        embedded: Float[Tensor, "rows d_word"],
+        index: Int[Tensor, "batch words"],
+        counts: Int[Tensor, "batch"],
+    ) -> tuple[Float[Tensor, "batch words d_context"], Float[Tensor, "batch d_context"]]:
+        """The states of all words, and those after the last word of each direction."""
+        raise NotImplementedError
 
     def forward(
         self,
@@ -51,20 +49,46 @@ class LSTMEncoder(nn.Module):
         word_counts: Int[Tensor, "batch"],
         contextual: Float[Tensor, "batch words d_contextual"] | None = None,
     ) -> Encoding:
-        embedded, index = self.embedding.read(words, word_counts, contextual)
-        ways = self._read_both(embedded, index, word_counts, 0)
+        states, last = self.read(*self.embedding.read(words, word_counts, contextual), word_counts)
+        states = F.dropout(states, self.dropout_context, self.training)
+        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
+        summary = states.sum(1) if self.summary == "sum" else last
+        return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
+
+
+def _layers(config: ModelConfig) -> dict[str, Any]:
+    """The sizes of torch's recurrences."""
+    return {
+        "input_size": config.d_word,
+        "hidden_size": config.d_hidden,
+        "num_layers": config.encoder_layers,
+        "batch_first": True,
+        "bidirectional": config.bidirectional,
+    }
+
+
+class LSTMEncoder(PlainEncoder):
+    """A plain LSTM: torch's parameters, our recurrence."""
+
+    def __init__(self, config: ModelConfig, n_words: int) -> None:
+        super().__init__(config, n_words)
+        self.lstm = nn.LSTM(**_layers(config))
+        with torch.no_grad():
+            for name, bias in self.lstm.named_parameters():
+                if name.startswith("bias_ih"):
+                    bias[config.d_hidden : 2 * config.d_hidden] += config.forget_bias
+
+    def read(self, embedded: Tensor, index: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        ways = self._read_both(embedded, index, counts, 0)
         for layer in range(1, self.lstm.num_layers):
             # Above the first layer every place has a vector of its own.
             below = torch.cat(ways, dim=2).flatten(0, 1)
-            places = torch.arange(len(below), device=below.device).view_as(words)
-            ways = self._read_both(below, places, word_counts, layer)
-        rows = torch.arange(len(words), device=words.device)
+            places = torch.arange(len(below), device=below.device).view_as(index)
+            ways = self._read_both(below, places, counts, layer)
+        rows = torch.arange(len(index), device=index.device)
         # Read from right to left, the last word is the first.
-        last = [states[rows, end] for states, end in zip(ways, (word_counts - 1, torch.zeros_like(word_counts)))]
-        states = F.dropout(torch.cat(ways, dim=2), self.dropout_context, self.training)
-        summary = states.sum(1) if self.summary == "sum" else torch.cat(last, dim=1)
-        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
-        return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
+        last = [states[rows, end] for states, end in zip(ways, (counts - 1, torch.zeros_like(counts)))]
+        return torch.cat(ways, dim=2), torch.cat(last, dim=1)
 
     def _read_both(self, embedded: Tensor, index: Tensor, counts: Tensor, layer: int) -> list[Tensor]:
         """The states of a layer, from left to right and, if it reads in both directions, from right to left."""
@@ -82,38 +106,19 @@ class LSTMEncoder(nn.Module):
         return load_kernels(self.kernel).lstm_scan(given, index, counts, _gates(parameters[f"weight_hh_{which}"]))
 
 
-class GRUEncoder(nn.Module):
-    """Word ids to an Encoding whose context is the states of torch's GRU: the encoder of Seq2Tree."""
+class GRUEncoder(PlainEncoder):
+    """Torch's GRU: the encoder of Seq2Tree."""
 
     def __init__(self, config: ModelConfig, n_words: int) -> None:
-        super().__init__()
-        self.embedding = WordEmbedding(config, n_words)
-        self.gru = nn.GRU(
-            config.d_word,
-            config.d_hidden,
-            config.encoder_layers,
-            batch_first=True,
-            bidirectional=config.bidirectional,
-        )
-        self.dropout_context = config.dropout_context
-        self.summary, self.normalised = config.summary, config.normalised
+        super().__init__(config, n_words)
+        self.gru = nn.GRU(**_layers(config))
 
-    def forward(
-        self,
-        words: Int[Tensor, "batch words"],
-        word_counts: Int[Tensor, "batch"],
-        contextual: Float[Tensor, "batch words d_contextual"] | None = None,
-    ) -> Encoding:
-        embedded, index = self.embedding.read(words, word_counts, contextual)
+    def read(self, embedded: Tensor, index: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         # Packing leaves padding unread.
-        given = pack_padded_sequence(embedded[index], word_counts.cpu(), batch_first=True, enforce_sorted=False)
+        given = pack_padded_sequence(embedded[index], counts.cpu(), batch_first=True, enforce_sorted=False)
         scanned, last = self.gru(given)
-        states, _ = pad_packed_sequence(scanned, batch_first=True, total_length=words.shape[1])
-        states = F.dropout(states, self.dropout_context, self.training)
-        ends = last[-2:] if self.gru.bidirectional else last[-1:]
-        summary = states.sum(1) if self.summary == "sum" else torch.cat(list(ends), dim=1)
-        fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
-        return Encoding(within(word_counts, words.shape[1]), fillers, torch.ones_like(fillers[..., :1]), summary)
+        states, _ = pad_packed_sequence(scanned, batch_first=True, total_length=index.shape[1])
+        return states, torch.cat(list(last[-2:] if self.gru.bidirectional else last[-1:]), dim=1)
 
 
 def _gates(weights: Tensor) -> Tensor:
@@ -144,15 +149,7 @@ class FlatState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> FlatState:
         """The state of the given rows, in that order; rows may repeat."""
-        return FlatState(
-            select_encoding(self.encoding, rows),
-            self.hidden[rows],
-            self.cell[rows],
-            self.attention[rows],
-            self.scores[rows],
-            self.table,
-            self.grounded and self.grounded.select(rows),
-        )
+        return select_rows(self, rows)
 
 
 class FlatDecoder(nn.Module):
@@ -284,4 +281,4 @@ def flatten(
     return symbols.gather(1, order)[:, : int(counts.max())], counts
 
 
-__all__ = ["END", "FlatDecoder", "FlatState", "GRUEncoder", "LSTMEncoder", "flatten"]
+__all__ = ["END", "FlatDecoder", "FlatState", "GRUEncoder", "LSTMEncoder", "PlainEncoder", "flatten"]

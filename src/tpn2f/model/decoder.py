@@ -6,8 +6,8 @@ relation, gives the vectors whose nearest symbols are predicted. Knows ids, not 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +22,9 @@ from tpn2f.model.encoder import Encoding
 from tpn2f.model.grounding import Grounded, Grounding
 from tpn2f.model.words import embedding
 from tpn2f.tpr import unbind_positions, unbind_relation
+
+S = TypeVar("S", bound=Any)
+"""Where decoding stands: a dataclass."""
 
 
 class Unbound(NamedTuple):
@@ -78,28 +81,18 @@ class TupleState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TupleState:
         """The state of the given rows, in that order; rows may repeat."""
-        return TupleState(
-            select_encoding(self.encoding, rows),
-            self.hidden[rows],
-            self.cell[rows],
-            self.attention[rows],
-            self.relation[rows],
-            self.arguments[rows],
-            self.relation_unbinding[rows],
-            self.symbols[rows],
-            self.table,
-            self.grounded and self.grounded.select(rows),
-        )
+        return select_rows(self, rows)
 
 
-def select_encoding(encoding: Encoding, rows: Int[Tensor, "chosen"]) -> Encoding:
-    """The part of an encoding that decoding needs, for the given rows; without the scores that are for analysis."""
-    return Encoding(
-        encoding.mask[rows],
-        encoding.context_fillers[rows],
-        encoding.context_roles[rows],
-        encoding.summary[rows],
-    )
+def select_rows(state: S, rows: Int[Tensor, "chosen"]) -> S:
+    """A state of decoding for the given rows, in that order; rows may repeat. What all rows share stays as it is."""
+    parts = {field.name: getattr(state, field.name) for field in fields(state) if field.name != "table"}
+    chosen = {
+        name: part[rows] if isinstance(part, Tensor) else part.select(rows)
+        for name, part in parts.items()
+        if part is not None
+    }
+    return replace(state, **chosen)
 
 
 class TupleDecoder(nn.Module):

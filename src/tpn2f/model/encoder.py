@@ -44,6 +44,10 @@ class Encoding:
     arguments: Int[Tensor, "batch words"] | None = None
     """The argument that every word is; PAD where it is none. None where the model need not know."""
 
+    def select(self, rows: Int[Tensor, "chosen"]) -> Encoding:
+        """For the given rows what decoding needs of it; without what is for training and analysis."""
+        return Encoding(self.mask[rows], self.context_fillers[rows], self.context_roles[rows], self.summary[rows])
+
 
 class Reader(nn.Module):
     """One reading direction: the parameters of Filler-LSTM, Role-LSTM and their dictionaries."""

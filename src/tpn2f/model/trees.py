@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tpn2f.model.attention import Reasoning
 from tpn2f.model.config import END, NONE, PAD, ModelConfig
-from tpn2f.model.decoder import cross_entropies, select_encoding
+from tpn2f.model.decoder import cross_entropies, select_rows
 from tpn2f.model.encoder import Encoding
 from tpn2f.model.forest import Forest, plant
 from tpn2f.model.words import embedding
@@ -63,17 +63,7 @@ class TreeState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TreeState:
         """The state of the given rows, in that order; rows may repeat."""
-        return TreeState(
-            select_encoding(self.encoding, rows),
-            self.latent[rows],
-            self.hidden[rows],
-            self.attention[rows],
-            self.scores[rows],
-            self.depth[rows],
-            self.written[rows],
-            self.down[rows],
-            self.along[rows],
-        )
+        return select_rows(self, rows)
 
 
 class TreeDecoder(nn.Module):
