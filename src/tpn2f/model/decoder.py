@@ -70,6 +70,8 @@ class TupleState:
     """The projected symbols of every slot, the same for all rows."""
     grounded: Grounded | None = None
     """The arguments that stand in the texts, with rows of their own in the table."""
+    texts: Int[Tensor, "rows"] | None = None
+    """Which text a row belongs to. Rows that change places within a text need no other encoding, which is large."""
 
     @property
     def slot(self) -> int:
@@ -78,8 +80,10 @@ class TupleState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TupleState:
         """The state of the given rows, in that order; rows may repeat."""
+        texts = rows if self.texts is None else self.texts[rows]
+        same = self.texts is not None and torch.equal(texts, self.texts)
         return TupleState(
-            select_encoding(self.encoding, rows),
+            self.encoding if same else select_encoding(self.encoding, rows),
             self.hidden[rows],
             self.cell[rows],
             self.attention[rows],
@@ -88,7 +92,8 @@ class TupleState:
             self.relation_unbinding[rows],
             self.symbols[rows],
             self.table,
-            self.grounded and self.grounded.select(rows),
+            self.grounded if same or self.grounded is None else self.grounded.select(rows),
+            texts,
         )
 
 
@@ -267,7 +272,8 @@ class TupleDecoder(nn.Module):
         chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
         if chosen.shape[1] <= self.n_positions:
             return replace(state, symbols=chosen)
-        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
+        following = self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
+        return replace(following, texts=state.texts)
 
     def _next(
         self,
