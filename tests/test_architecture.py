@@ -41,7 +41,7 @@ LAYERS: tuple[set[str], ...] = (
     {"memory"},
     {"evaluation", "confidence", "export", "explain"},
     {"training", "compare"},
-    {"tuning", "publish"},
+    {"tuning", "publish", "bulk"},
     {"web"},
     {"cli"},
     {"__main__"},

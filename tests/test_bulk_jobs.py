@@ -191,3 +191,35 @@ def test_without_ray_the_work_is_done_here(tpn2f, run, nowhere, monkeypatch):
     done = tpn2f("solve", "--file", path, "--output", "answers", "--model", run, "--on", "ray")
     assert done.code == 0 and "Ray is not installed" in done.err and "done in this process" in done.err
     assert len(rows_of(nowhere / "answers")) == 4
+
+
+def test_a_part_that_kills_its_workers_ends_the_job(run, tmp_path):
+    for _ in range(folder.ATTEMPTS):
+        folder.begin(tmp_path, 3)
+    folder.begin(tmp_path, 4)
+    with pytest.raises(DataError, match="4 workers died over the questions of part 3"):
+        folder.begin(tmp_path, 3)
+    path = write_questions(tmp_path, "jsonl", TEXTS[:3])
+    (tmp_path / "out").mkdir()
+    with folder.claimed(tmp_path / "out", {}):
+        folder.begin(tmp_path / "out", 0)
+    (tmp_path / "out" / "job.json").unlink()
+    (tmp_path / "out" / ".begun-000000").unlink()
+    solve_file(path, tmp_path / "out", Asking(str(run)))
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+@pytest.mark.parametrize("more", [["--work", "found"], ["--work", "found", "--beam", "2"]])
+def test_a_search_in_parts_scores_as_ever(tpn2f, run, nowhere, more, monkeypatch):
+    monkeypatch.setattr("tpn2f.bulk.searching.SIZE", 7)
+    words = ["evaluate", "--model", run, "--split", "dev", "--limit", "20", *more[2:], "--json"]
+    straight, parts = (json.loads(tpn2f(*words, *some).out) for some in ([], more[:2]))
+    for report in (straight, parts):
+        report.pop("notes", None)
+        for name in [name for name in report.get("facts", {}) if "second" in name or "share" in name]:
+            del report["facts"][name]
+    assert straight == parts
+    assert len(list((nowhere / "found").glob("part-*.jsonl"))) == 3
+    assert tpn2f(*words, *more[:2]).code == 0
+    done = tpn2f("evaluate", "--system", "gold", "--domain", "arithmetic", "--work", "found")
+    assert done.code == 2 and "name one with --model" in done.err

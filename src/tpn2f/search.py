@@ -255,5 +255,6 @@ def _candidate(
 ) -> Candidate:
     ended = bool(symbols) and symbols[-1] == END
     program = codec.decode_symbols(symbols) if ended else None
-    length = sum(symbol < len(codec.relations) for symbol in symbols)
+    n_relations = len(codec.relations)
+    length = sum(symbol < n_relations for symbol in symbols)
     return Candidate(program, log_probability, log_probability / max(length, 1) ** length_penalty, weakest)

@@ -12,14 +12,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from tpn2f.bulk.folder import Tally
+from tpn2f.bulk.folder import Tally, begin
 from tpn2f.bulk.tables import Part
 from tpn2f.errors import ConfigError, DataError
 
-RETRIES = 3
-"""How often a part is begun again whose actor died; one that kills every actor ends the job."""
 STORE = 128 << 20
 """Bytes of Ray's object store on this machine: only tallies go through it."""
 MISSING = "Ray is not installed: pip install 'tpn2f[ray]'"
@@ -28,6 +27,9 @@ MISSING = "Ray is not installed: pip install 'tpn2f[ray]'"
 @runtime_checkable
 class Job(Protocol):
     """Work in parts. What it holds can be sent to another machine."""
+
+    folder: Path
+    """Where the parts go."""
 
     def start(self) -> Callable[[Part], Tally]:
         """A worker, with all that it needs loaded."""
@@ -71,12 +73,16 @@ class PartActor:
     """What an actor is: a worker that stays."""
 
     def __init__(self, job: Job) -> None:
-        self._work = job.start()
+        self._folder, self._work = job.folder, job.start()
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         rows = zip(*(batch[name] for name in Part.__dataclass_fields__))
-        told = [asdict(self._work(Part(*map(int, row)))) for row in rows]
+        told = [asdict(self._do(Part(*map(int, row)))) for row in rows]
         return {name: [one[name] for one in told] for name in Tally.__dataclass_fields__}
+
+    def _do(self, part: Part) -> Tally:
+        begin(self._folder, part.number)
+        return self._work(part)
 
 
 def _run_on_ray(job: Job, parts: Sequence[Part], workers: int, address: str | None) -> Iterator[Tally]:
@@ -92,7 +98,7 @@ def _run_on_ray(job: Job, parts: Sequence[Part], workers: int, address: str | No
 
 
 def map_with_actors(dataset: Any, actor: type, given: tuple[Any, ...], workers: int, batch_size: int) -> Any:
-    """A dataset through a pool of actors, each on one core."""
+    """A dataset through a pool of actors, each on one core. Ray starts one that died again, as often as it takes."""
     from ray.data import ActorPoolStrategy
 
     return dataset.map_batches(
@@ -101,7 +107,6 @@ def map_with_actors(dataset: Any, actor: type, given: tuple[Any, ...], workers: 
         compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
         batch_size=batch_size,
         num_cpus=1,
-        ray_remote_args_fn=lambda: {"max_restarts": -1, "max_task_retries": RETRIES},
     )
 
 

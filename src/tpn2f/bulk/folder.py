@@ -26,6 +26,9 @@ from tpn2f.errors import DataError
 
 JOB, TALLIES, SUMMARY, LOCK = "job.json", "tallies.jsonl", "summary.json", "lock"
 
+ATTEMPTS = 4
+"""How many workers may die over one part before the job ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -56,8 +59,8 @@ def claimed(folder: Path, job: Mapping[str, object]) -> Iterator[None]:
         raise DataError(f"cannot write into {folder}: {error.strerror}") from error
     with held:
         _agree(folder, job)
-        for draft in folder.glob(".part-*"):
-            draft.unlink(missing_ok=True)
+        for left in (*folder.glob(".part-*"), *folder.glob(".begun-*")):
+            left.unlink(missing_ok=True)
         yield
 
 
@@ -115,6 +118,19 @@ def done_before(folder: Path, parts: Iterable[Part], kind: str) -> dict[int, Tal
 
 def _recount(path: Path, part: Part) -> Tally:
     return Tally(part.number, part.count, sum(not is_answered(row) for row in read_rows(path)))
+
+
+def begin(folder: Path, number: int) -> None:
+    """Notes that a worker begins a part. Raises DataError for one that others began before and never ended: it kills
+    its workers, and would kill all that come after them."""
+    try:
+        with (folder / f".begun-{number:06d}").open("ab") as file:
+            file.write(b".")
+            attempts = file.tell()
+    except OSError as error:
+        raise DataError(f"cannot write into {folder}: {error.strerror}") from error
+    if attempts > ATTEMPTS:
+        raise DataError(f"{ATTEMPTS} workers died over the questions of part {number}; nothing of it is written")
 
 
 def tell(folder: Path, tally: Tally) -> None:

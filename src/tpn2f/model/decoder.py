@@ -6,6 +6,7 @@ relation, gives the vectors whose nearest symbols are predicted. Knows ids, not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,6 +74,8 @@ class TupleState:
     """The projected symbols of every slot, the same for all rows."""
     grounded: Grounded | None = None
     """The arguments that stand in the texts, with rows of their own in the table."""
+    texts: Int[Tensor, "rows"] | None = None
+    """Which text a row belongs to. Rows that change places within a text need no other encoding, which is large."""
 
     @property
     def slot(self) -> int:
@@ -81,12 +84,17 @@ class TupleState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TupleState:
         """The state of the given rows, in that order; rows may repeat."""
-        return select_rows(self, rows)
+        texts = rows if self.texts is None else self.texts[rows]
+        # The rows of a beam change, but mostly stay those of the same texts, which need not be copied then.
+        same = self.texts is not None and torch.equal(texts, self.texts)
+        return replace(select_rows(self, rows, ("encoding", "grounded") if same else ()), texts=texts)
 
 
-def select_rows(state: S, rows: Int[Tensor, "chosen"]) -> S:
-    """A state of decoding for the given rows, in that order; rows may repeat. What all rows share stays as it is."""
-    parts = {field.name: getattr(state, field.name) for field in fields(state) if field.name != "table"}
+def select_rows(state: S, rows: Int[Tensor, "chosen"], kept: Sequence[str] = ()) -> S:
+    """A state of decoding for the given rows, in that order; rows may repeat. What all rows share stays as it is, and so
+    does what is to be kept."""
+    names = (field.name for field in fields(state) if field.name not in ("table", *kept))
+    parts = {name: getattr(state, name) for name in names}
     chosen = {
         name: part[rows] if isinstance(part, Tensor) else part.select(rows)
         for name, part in parts.items()
@@ -260,7 +268,8 @@ class TupleDecoder(nn.Module):
         chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
         if chosen.shape[1] <= self.n_positions:
             return replace(state, symbols=chosen)
-        return self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
+        following = self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
+        return replace(following, texts=state.texts)
 
     def _next(
         self,
