@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
-from tpn2f.domains.everyday.generation import ProblemGenerator
+from tpn2f.domains.everyday.generation import ProblemGenerator, generate_later
 from tpn2f.domains.everyday.generation.contract import faults
-from tpn2f.domains.everyday.generation.written import SHARE, bundled_stories, read_program, read_written
+from tpn2f.domains.everyday.generation.written import LATER, SHARE, bundled_stories, read_program, read_written
 from tpn2f.errors import DataError
 
 STORIES = bundled_stories()
@@ -93,3 +93,10 @@ def test_no_story_is_in_two_parts() -> None:
         parts.setdefault(kind.story, set()).add(kind.part)
     assert all(len(found) == 1 for found in parts.values())
     assert {part for found in parts.values() for part in found} == {"train", "dev", "test"}
+
+
+def test_stories_written_later_are_not_among_the_others() -> None:
+    later = bundled_stories(LATER)
+    assert len(later) > 1000 and not {kind.story for kind in later} & {kind.story for kind in STORIES}
+    made = list(generate_later(1, 40))
+    assert made == list(generate_later(1, 40)) and len({example.text for example in made}) == 40

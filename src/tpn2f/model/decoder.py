@@ -91,8 +91,8 @@ class TupleState:
 
 
 def select_rows(state: S, rows: Int[Tensor, "chosen"], kept: Sequence[str] = ()) -> S:
-    """A state of decoding for the given rows, in that order; rows may repeat. What all rows share stays as it is, and so
-    does what is to be kept."""
+    """A state of decoding for the given rows, in that order; rows may repeat. What all rows share stays as it is, and
+    what is to be kept."""
     names = (field.name for field in fields(state) if field.name not in ("table", *kept))
     parts = {name: getattr(state, name) for name in names}
     chosen = {

@@ -23,6 +23,7 @@ COLUMNS = {
     "generated, unseen phrasings": ("generated-test", "unseen phrasing", "answer"),
     "generated, unseen kinds": ("generated-test", "unseen kind", "answer"),
     "generated, unseen stories": ("generated-test", "unseen story", "answer"),
+    "stories written later": ("stories-later", "all", "answer"),
 }
 # System, SVAMP, MAWPS: as their authors publish them. They learn from MAWPS and ASDiv-A, which we do not.
 PUBLISHED = (

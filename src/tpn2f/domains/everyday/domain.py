@@ -42,6 +42,8 @@ GRADES = {
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
 GENERATED_COUNT: Mapping[str, int] = {"train": 60_000, "dev": 600, "test": 2_000}
+LATER, LATER_COUNT = "stories-later", 2_000
+"""Stories that were written after the models were trained, for judging; and how many problems are made of them."""
 SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
@@ -59,7 +61,7 @@ class Everyday:
     name = "everyday"
     sources = (*TRAINING, *DEV, *TEST)
     grade_words: Mapping[str, str] = GRADES
-    splits = ("train", "dev", *TRAINING, *GENERATED, *DEV, *TEST)
+    splits = ("train", "dev", *TRAINING, *GENERATED, *DEV, *TEST, LATER)
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
@@ -86,7 +88,7 @@ class Everyday:
             raise DataError(f"everyday has no split {split!r}; it has {', '.join(self.splits)}")
         if split in ("train", "dev"):
             return self._mixture(split)
-        if split in GENERATED:
+        if split in GENERATED or split == LATER:
             return self._generated(split)
         if split not in TRAINING:
             return (item.example for item in self._records(split))
@@ -94,7 +96,7 @@ class Everyday:
 
     def roles(self) -> Roles:
         """What the splits are for. Whoever trains may join other parts: `gsm8k+aggregate+generated`."""
-        return Roles("train", "dev", (*TEST, "generated-test"), "dev+generated-dev")
+        return Roles("train", "dev", (*TEST, "generated-test", LATER), "dev+generated-dev")
 
     def _clear(self, split: str) -> Iterator[Example]:
         skipped: list[str] = []
@@ -117,12 +119,13 @@ class Everyday:
 
     def _generated(self, split: str) -> Iterator[Example]:
         # Templates are read only when they are asked for.
-        from tpn2f.domains.everyday.generation import generate
+        from tpn2f.domains.everyday.generation import generate, generate_later
 
-        part = GENERATED[split]
-        for index, example in enumerate(generate(SEED, GENERATED_COUNT[part], part)):
+        part = GENERATED.get(split, "")
+        made = generate(SEED, GENERATED_COUNT[part], part) if part else generate_later(SEED, LATER_COUNT)
+        for index, example in enumerate(made):
             # Its own id says what is new in it, `test:phrasing:shopping/change`, and many examples share it.
-            told = example.id.removeprefix(f"{part}:")
+            told = example.id.partition(":")[2]
             yield replace(example, program=canonical(example.program), id=f"{split}:{index}:{told}")
 
     def records(self, split: str) -> list[GradedRecord]:

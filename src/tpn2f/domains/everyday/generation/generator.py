@@ -15,7 +15,7 @@ from tpn2f.domains.everyday.generation.stocks import Stocks, Word, bundled_stock
 from tpn2f.domains.everyday.generation.telling import Telling
 from tpn2f.domains.everyday.generation.templates import PARTS, Order, ProblemKind, bundled_kinds, only_for, usable_for
 from tpn2f.domains.everyday.generation.wording import TemplateWording, finish
-from tpn2f.domains.everyday.generation.written import SHARE, bundled_stories
+from tpn2f.domains.everyday.generation.written import LATER, SHARE, bundled_stories
 from tpn2f.domains.everyday.reading import NumberedText, read
 from tpn2f.domains.mathqa.domain import constant_value
 from tpn2f.domains.mathqa.operations import OPERATIONS
@@ -239,3 +239,13 @@ def generate(seed: int, count: int, part: str = "train") -> Iterator[Example]:
     examples = ProblemGenerator(seed, part).examples()
     for _ in range(count):
         yield next(examples)[2]
+
+
+def generate_later(seed: int, count: int) -> Iterator[Example]:
+    """So many examples of the stories that were written after the bundled models were trained."""
+    kinds = bundled_stories(LATER)
+    parts = [ProblemGenerator(seed, part, kinds).examples() for part in PARTS]
+    weights = [sum(kind.part == part for kind in kinds) for part in PARTS]
+    chance = random.Random(f"everyday later {seed}")
+    for part in chance.choices(parts, weights, k=count):
+        yield next(part)[2]

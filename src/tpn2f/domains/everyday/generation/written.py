@@ -28,6 +28,8 @@ from tpn2f.errors import DataError
 from tpn2f.program import Program, RelationalTuple
 
 FOLDER = Path(__file__).parent / "written"
+LATER = FOLDER / "later"
+"""Stories that were written after the bundled models were trained."""
 SHARE = 0.7
 """How much of all generated problems are written stories."""
 SHE, HE = ("Ana", "Cleo", "Eve"), ("Bob", "Dan", "Finn")
@@ -174,9 +176,9 @@ def _letters(program: Program) -> set[str]:
 
 
 @cache
-def bundled_stories() -> tuple[ProblemKind, ...]:
-    """The questions of all stories that come with the package."""
+def bundled_stories(folder: Path = FOLDER) -> tuple[ProblemKind, ...]:
+    """The questions of all stories in a folder; without one of those that training and dev and test have."""
     kinds: list[ProblemKind] = []
-    for path in sorted(FOLDER.glob("*.txt")):
+    for path in sorted(folder.glob("*.txt")):
         kinds += read_written(path.read_text(encoding="utf-8"), path.stem)
     return tuple(kinds)
