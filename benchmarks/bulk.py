@@ -56,7 +56,9 @@ def main() -> int:
     result = {"what": f"bulk solving with {options.model}, {options.workers} actors", "speed": speed, "faults": faults}
     print(json.dumps(result, indent=2))
     options.out.write_text(json.dumps(result, indent=2) + "\n")
-    return 0 if faults["exact"] and speed["same_programs"] >= 0.999 else 1
+    # A fault that was not there proves nothing.
+    both = [fault["what"] for fault in faults["killed"]] == ["driver", "actor"]
+    return 0 if both and faults["exact"] and speed["same_programs"] >= 0.999 else 1
 
 
 def write_questions(path: Path, count: int) -> None:
@@ -134,6 +136,7 @@ def survive(options: argparse.Namespace, folder: Path, many: Path) -> dict[str, 
             memory.append((round(time.perf_counter() - started), done, footprint(process.pid)))
             if attempt == "driver" and done >= max(1, parts // 3):
                 process.kill()
+                process.wait()
                 killed.append({"what": "driver", "parts_done": done})
             elif attempt == "actor" and len(killed) == 1 and parts > done >= max(2, 2 * parts // 3):
                 killed += [{"what": "actor", "parts_done": done}] if kill_actor(process.pid) else []
@@ -145,7 +148,7 @@ def survive(options: argparse.Namespace, folder: Path, many: Path) -> dict[str, 
     result = {
         "questions": options.questions,
         "answers": len(rows),
-        "exact": sorted(rows) == list(range(1, options.questions + 1)) and len(killed) == 2,
+        "exact": sorted(rows) == list(range(1, options.questions + 1)),
         "killed": killed,
         "seconds": round(time.perf_counter() - started, 1),
         "memory_mb": {
