@@ -76,6 +76,15 @@ def test_pictures_are_small() -> None:
         assert path.stat().st_size < 200_000, path
 
 
+def test_every_picture_of_the_explorer_is_taken_by_a_command_and_shown() -> None:
+    script = (ROOT / "scripts" / "screenshots.py").read_text(encoding="utf-8")
+    taken = {f"{name}.png" for name in re.findall(r'^ +"(explorer[a-z-]*)": Shot\(', script, re.MULTILINE)}
+    there = {path.name for path in (ROOT / "docs" / "figures").glob("explorer*.png")}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {name for page in pages for name in re.findall(r"figures/(explorer[\w-]*\.png)", page.read_text("utf-8"))}
+    assert taken == there == shown
+
+
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r"^ +- .+: ([\w.]+\.md)$", text, re.MULTILINE))

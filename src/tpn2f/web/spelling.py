@@ -48,7 +48,7 @@ def spell(text: str, problem: Problem, known: Container[str]) -> tuple[list[Word
         written = text[start:end].strip()
         space = bool(written) and start > 0 and (text[start - 1].isspace() or text[start].isspace())
         name = word if word in problem.bindings else None
-        words.append(Word(text=written, space=space or not words, name=name, known=word in known))
+        words.append(Word(text=written, space=space, name=name, known=word in known))
     return words, text[place:].strip()
 
 
