@@ -135,7 +135,7 @@ def test_options_have_a_say_in_what_a_beam_finds(monkeypatch, options, program, 
     beam = [("add(n0, n1)", -0.1), ("multiply(n0, n1)", -3.0), ("power(n0, n1)", -3.2)]
     candidates = [Candidate(Program.parse(text), score, score) for text, score in beam]
     solver = Solver(domain, codec, make_model(CONFIG, codec).eval())
-    monkeypatch.setattr(solver, "predict", lambda problems, width: [candidates[:width]])
+    monkeypatch.setattr(solver, "predict", lambda problems, width, *more, **rest: [candidates[:width]])
     solution = solver.solve("What is 3 and 4?", width=3, options=options)
     assert str(solution.program) == program and solution.chosen is not None and solution.chosen.label == label
     assert len(solution.alternatives) == 2
