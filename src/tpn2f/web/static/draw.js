@@ -4,7 +4,7 @@
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
-    if (name === 'class') element.className = value;
+    if (name === 'class') element.className = value ?? '';
     else if (name === 'text') element.textContent = value;
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : value);
   }
