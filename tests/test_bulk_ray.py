@@ -39,7 +39,7 @@ def test_an_actor_and_the_driver_are_killed_and_every_question_has_one_answer(tm
     kill_actor(driver)
     reach(tmp_path / "there", 3, driver)
     driver.kill()
-    driver.wait()
+    driver.communicate()
     done = start(command)
     _, told = done.communicate()
     assert done.returncode == 0, told.decode()

@@ -19,7 +19,7 @@ import pytest
 from tpn2f.checkpoint import read_checkpoint
 
 optuna = pytest.importorskip("optuna", reason="needs the extra `tuning`")
-psycopg2 = pytest.importorskip("psycopg2", reason="needs the driver psycopg2")
+psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgresql`")
 
 TRIALS = 8
 TINY = ["data.limit=40", "training.epochs=2", "training.evaluate_examples=4", "training.checkpoint_seconds=0"]
@@ -57,7 +57,7 @@ def database() -> Iterator[str]:
         server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **user)
     try:
         wait_for(port, server)
-        yield f"postgresql://tpn2f@127.0.0.1:{port}/postgres"
+        yield f"postgresql+psycopg://tpn2f@127.0.0.1:{port}/postgres"
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
@@ -66,8 +66,8 @@ def database() -> Iterator[str]:
 
 def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
     while server.poll() is None:
-        with suppress(psycopg2.OperationalError):
-            psycopg2.connect(host="127.0.0.1", port=port, user="tpn2f", dbname="postgres").close()
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(host="127.0.0.1", port=port, user="tpn2f", dbname="postgres").close()
             return
         time.sleep(0.2)
     pytest.fail("PostgreSQL did not start")
@@ -89,7 +89,7 @@ def test_four_workers_one_killed(database: str, tmp_path: Path) -> None:
     while not list(folders[0].glob("trial-*/checkpoints/last")) and workers[0].poll() is None:
         time.sleep(0.01)
     workers[0].kill()
-    workers[0].wait()
+    workers[0].communicate()
     workers[0] = start_worker(folders[0], database)
     for worker in workers:
         _, told = worker.communicate()
