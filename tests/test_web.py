@@ -81,7 +81,9 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def choose(solver: Solver, *programs: str) -> None:
         found = [Candidate(Program.from_tree(read_tree(text)), -0.1 - k, -0.1 - k) for k, text in enumerate(programs)]
-        monkeypatch.setattr(solver, "predict", lambda problems, width=1, *more, **rest: [found[:width] for _ in problems])
+        monkeypatch.setattr(
+            solver, "predict", lambda problems, width=1, *more, **rest: [found[:width] for _ in problems]
+        )
 
     return choose
 
