@@ -174,6 +174,8 @@ def evaluate_model(
     clock, started = time.perf_counter(), time.process_time()
     predictions = [_best(solver, mode, *pair).program for pair in zip(shown, found.candidates, strict=True)]
     title = mode.name(domain)
+    if mode.guided and solver.second is not None:
+        title += ", with a second opinion"
     system = f"retrieval+model: {name} ({title})" if mixed else f"{name} ({title})"
     report = _score(splits, split, system, examples, predictions, judges)
     decoding, scoring = found.cpu_seconds, time.process_time() - started
@@ -201,6 +203,8 @@ def evaluate_model(
         notes.append(f"chosen by the first {mode.tests} tests of each example, scored by the others")
     if mode.options:
         notes.append("chosen with the options of each question shown, but not the letter of the right one")
+    if mode.guided and solver.choice is not None:
+        notes.append("chosen among candidates that make sense by signals, as calibrate found them on dev")
     if mixed:
         notes.append(f"chosen among the model's candidates and those of {mode.memory} nearest training problems")
     if "well_typed" in facts:
