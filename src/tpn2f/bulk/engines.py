@@ -28,8 +28,10 @@ MISSING = "Ray is not installed: pip install 'tpn2f[ray]'"
 class Job(Protocol):
     """Work in parts. What it holds can be sent to another machine."""
 
-    folder: Path
-    """Where the parts go."""
+    @property
+    def folder(self) -> Path:
+        """Where the parts go."""
+        ...
 
     def start(self) -> Callable[[Part], Tally]:
         """A worker, with all that it needs loaded."""

@@ -136,8 +136,8 @@ def solve(
     if output is not None:
         from tpn2f.bulk.answers import Asking
 
-        places = (None if place is None else str(place) for place in (model, domain, data))
-        asking = Asking(*places, trust, width, abstain_below, inputs, options and clean(options))
+        where, language, folder = (None if place is None else str(place) for place in (model, domain, data))
+        asking = Asking(where, language, folder, trust, width, abstain_below, inputs, options and clean(options))
         if solve_into(file, output, asking, engine, kind):
             raise typer.Exit(1)
         return

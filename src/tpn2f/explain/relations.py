@@ -109,7 +109,10 @@ class TPRMeasure:
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> TPRMeasure:
         """What `to_dict` gave."""
-        return cls(**{key: Spread(**value) if isinstance(value, dict) else value for key, value in told.items()})
+        made: dict[str, Any] = {
+            key: Spread(**value) if isinstance(value, dict) else value for key, value in told.items()
+        }
+        return cls(**made)
 
 
 def relation_vectors(solver: Solver, split: str, limit: int = 0) -> RelationMap:

@@ -33,7 +33,8 @@ def build(arguments: Mapping[str, Any]) -> Any:
         """In the replica."""
         return make_replica(given)
 
-    return serve.deployment(serve.ingress(make)(), name=NAME).bind()
+    deployment: Any = serve.deployment(serve.ingress(make)(), name=NAME)
+    return deployment.bind()
 
 
 def make_replica(arguments: Mapping[str, Any]) -> Any:
