@@ -120,3 +120,10 @@ def test_a_pointer_in_place_of_weights_is_told(run, tmp_path):
     (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
     with pytest.raises(CheckpointError, match="pointer of Git LFS"):
         Solver.load(folder)
+
+
+def test_what_calibration_found_goes_into_a_bundle():
+    """A belief is worth nothing without the choice and the second opinion that it was fitted with."""
+    found = {"temperature": 1.0, "belief": {}, "guess_below": 0.8, "choice": {}, "second": "everyday"}
+    state = halve(Checkpoint({"model": {}}, {"config": {}, "standing": {}, "secret": 1, **found}, {})).state
+    assert {key: state.get(key) for key in found} == found and "secret" not in state

@@ -35,6 +35,8 @@ KEPT = (
     "threshold",
     "belief",
     "guess_below",
+    "choice",
+    "second",
 )
 """What of a checkpoint's state goes into a bundle."""
 CARD = "README.md"
