@@ -103,6 +103,8 @@ def make_server(app: Any, limits: ServerLimits, ready: Callable[[], None] = lamb
     config = uvicorn.Config(
         app,
         http=Patient,
+        # The same loop wherever it runs: Ray brings uvloop along, which uvicorn would take.
+        loop="asyncio",
         ws="none",
         log_level="warning",
         access_log=False,
