@@ -328,7 +328,7 @@ JSON = {"content-type": "application/json"}
         (b'{"question": "1 plus 1", "model": "nobody"}', 404, "there are tiny, lisp"),
         (b'{"question": "' + b"word " * 401 + b'"}', 422, "401 words; at most 400"),
         (b'{"question": "' + b"x" * (MAX_CHARACTERS + 1) + b'"}', 422, f"at most {MAX_CHARACTERS} characters"),
-        (b'{"question": "' + b"9" * 400 + b'"}', 422, "too large"),
+        (b'{"question": "' + b"9" * 400 + b'"}', 422, "a number of 400 digits"),
         (json.dumps({"question": "word " * 100_000}).encode(), 413, "bytes"),
         (b'{"question": "' + b"x" * 10_000_000 + b'"}', 413, "at most 65,536 are read"),
     ],
@@ -443,10 +443,10 @@ class Gate:
         self.reached, self.open = threading.Event(), threading.Event()
         predict = solver.predict
 
-        def slow(problems: Sequence[Problem], width: int = 1) -> Any:
+        def slow(problems: Sequence[Problem], width: int = 1, *more: Any, **rest: Any) -> Any:
             self.reached.set()
             assert self.open.wait(30)
-            return predict(problems, width)
+            return predict(problems, width, *more, **rest)
 
         monkeypatch.setattr(solver, "predict", slow)
 
