@@ -9,7 +9,7 @@ from test_bulk_tables import write_questions
 from tiny_model import make_run
 from tpn2f import bulk
 from tpn2f.bulk import answers, folder, jobs
-from tpn2f.bulk.answers import Answering, AnswersParts, Asking
+from tpn2f.bulk.answers import Answering, AnswersParts, HowAsked
 from tpn2f.bulk.engines import Engine
 from tpn2f.bulk.folder import done_before, part_path
 from tpn2f.bulk.jobs import solve_file
@@ -34,7 +34,7 @@ def rows_of(place, kind="jsonl"):
 def test_every_question_has_one_answer_in_order(kind, written, run, tmp_path):
     texts = [text for text in TEXTS if text or kind != "txt"]
     path = write_questions(tmp_path, kind, texts)
-    summary = solve_file(path, tmp_path / "out", Asking(str(run)), kind=written, size=6)
+    summary = solve_file(path, tmp_path / "out", HowAsked(str(run)), kind=written, size=6)
     found = rows_of(tmp_path / "out", written or {"txt": "jsonl"}.get(kind, kind))
     assert [int(row["row"]) for row in found] == list(range(1, len(texts) + 1))
     assert [row["question"] or "" for row in found] == texts
@@ -50,7 +50,7 @@ def test_every_question_has_one_answer_in_order(kind, written, run, tmp_path):
 
 
 def test_work_that_was_stopped_goes_on(run, tmp_path, monkeypatch):
-    path, out, asking = write_questions(tmp_path, "jsonl", TEXTS), tmp_path / "out", Asking(str(run))
+    path, out, asking = write_questions(tmp_path, "jsonl", TEXTS), tmp_path / "out", HowAsked(str(run))
     begun = []
     whole = AnswersParts.__call__
 
@@ -82,7 +82,7 @@ def test_work_that_was_stopped_goes_on(run, tmp_path, monkeypatch):
 
 def test_a_part_without_a_tally_is_counted(run, tmp_path):
     path, out = write_questions(tmp_path, "csv", TEXTS), tmp_path / "out"
-    summary = solve_file(path, out, Asking(str(run), abstain_below=1.0), size=5)
+    summary = solve_file(path, out, HowAsked(str(run), abstain_below=1.0), size=5)
     (out / "tallies.jsonl").unlink()
     there = done_before(out, divide(path, 5).parts, "csv")
     assert sum(tally.unanswered for tally in there.values()) == summary["unanswered"]
@@ -90,18 +90,18 @@ def test_a_part_without_a_tally_is_counted(run, tmp_path):
 
 def test_another_job_is_refused(run, tmp_path):
     path, out = write_questions(tmp_path, "jsonl", TEXTS[:3]), tmp_path / "out"
-    solve_file(path, out, Asking(str(run)))
+    solve_file(path, out, HowAsked(str(run)))
     with pytest.raises(DataError, match="holds another job: width is 0 there, 2 here; choose another folder"):
-        solve_file(path, out, Asking(str(run), width=2))
+        solve_file(path, out, HowAsked(str(run), width=2))
     other = make_run(tmp_path / "other", seed=1)
     with pytest.raises(DataError, match="holds another job: model"):
-        solve_file(path, out, Asking(str(other)))
+        solve_file(path, out, HowAsked(str(other)))
     path.write_text(path.read_text() + '{"question": "3 + 4"}\n')
     with pytest.raises(DataError, match="holds another job: questions"):
-        solve_file(path, out, Asking(str(run)))
+        solve_file(path, out, HowAsked(str(run)))
     (out / "job.json").write_text("[]")
     with pytest.raises(DataError, match="damaged"):
-        solve_file(path, out, Asking(str(run)))
+        solve_file(path, out, HowAsked(str(run)))
 
 
 def test_folders_that_are_not_ours_stay_as_they_are(run, tmp_path):
@@ -109,22 +109,22 @@ def test_folders_that_are_not_ours_stay_as_they_are(run, tmp_path):
     out.mkdir()
     (out / "letter.txt").write_text("dear")
     with pytest.raises(DataError, match=r"is not empty \(letter.txt\) and holds no job"):
-        solve_file(path, out, Asking(str(run)))
+        solve_file(path, out, HowAsked(str(run)))
     with folder.claimed(tmp_path / "used", {}), pytest.raises(DataError, match="in use by another process"):
-        solve_file(path, tmp_path / "used", Asking(str(run)))
+        solve_file(path, tmp_path / "used", HowAsked(str(run)))
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot write"):
-        solve_file(path, tmp_path / "file" / "out", Asking(str(run)))
+        solve_file(path, tmp_path / "file" / "out", HowAsked(str(run)))
 
 
 def test_what_cannot_be_done_is_said_first(run, tmp_path):
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n \n")
     with pytest.raises(DataError, match="holds no questions"):
-        solve_file(empty, tmp_path / "out", Asking(str(run)))
+        solve_file(empty, tmp_path / "out", HowAsked(str(run)))
     path = write_questions(tmp_path, "jsonl", TEXTS[:3])
     with pytest.raises(ConfigError, match="cannot be written as xlsx"):
-        solve_file(path, tmp_path / "out", Asking(str(run)), kind="xlsx")
+        solve_file(path, tmp_path / "out", HowAsked(str(run)), kind="xlsx")
     with pytest.raises(ConfigError, match="expected here or ray"):
         Engine("moon")
     with pytest.raises(ConfigError, match="for --on ray"):
@@ -135,7 +135,7 @@ def test_parts_that_an_engine_forgets_are_missed(run, tmp_path, monkeypatch):
     monkeypatch.setattr(Engine, "run", lambda self, job, parts: iter(()))
     path = write_questions(tmp_path, "jsonl", TEXTS[:3])
     with pytest.raises(DataError, match="1 of 1 parts were not done; the same command goes on"):
-        solve_file(path, tmp_path / "out", Asking(str(run)))
+        solve_file(path, tmp_path / "out", HowAsked(str(run)))
 
 
 def test_questions_from_python(run, monkeypatch):
@@ -150,10 +150,10 @@ def test_questions_from_python(run, monkeypatch):
 
 def test_places_mean_the_same_in_every_folder(run, tmp_path, monkeypatch):
     monkeypatch.chdir(run.parent)
-    asking = Asking(run.name, "arithmetic").fixed()
+    asking = HowAsked(run.name, "arithmetic").fixed()
     assert (asking.model, asking.domain) == (str(run.resolve()), "arithmetic")
     (run.parent / "mine.py").write_text("")
-    assert Asking(run.name, "mine.py:Mine").fixed().domain == f"{(run.parent / 'mine.py').resolve()}:Mine"
+    assert HowAsked(run.name, "mine.py:Mine").fixed().domain == f"{(run.parent / 'mine.py').resolve()}:Mine"
     job = Answering(tmp_path / "q.jsonl", tmp_path, "jsonl", asking)
     assert job.start().solver.domain.name == "arithmetic"
 
@@ -205,7 +205,7 @@ def test_a_part_that_kills_its_workers_ends_the_job(run, tmp_path):
         folder.begin(tmp_path / "out", 0)
     (tmp_path / "out" / "job.json").unlink()
     (tmp_path / "out" / ".begun-000000").unlink()
-    solve_file(path, tmp_path / "out", Asking(str(run)))
+    solve_file(path, tmp_path / "out", HowAsked(str(run)))
     assert not list((tmp_path / "out").glob(".*"))
 
 

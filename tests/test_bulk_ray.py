@@ -14,7 +14,7 @@ import pytest
 
 from test_bulk_jobs import rows_of
 from tiny_model import make_run
-from tpn2f.bulk.answers import Asking
+from tpn2f.bulk.answers import HowAsked
 from tpn2f.bulk.jobs import solve_file
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
@@ -43,7 +43,7 @@ def test_an_actor_and_the_driver_are_killed_and_every_question_has_one_answer(tm
     done = start(command)
     _, told = done.communicate()
     assert done.returncode == 0, told.decode()
-    solve_file(path, tmp_path / "here", Asking(str(run)))
+    solve_file(path, tmp_path / "here", HowAsked(str(run)))
     here, there = list(rows_of(tmp_path / "here")), list(rows_of(tmp_path / "there"))
     assert [row["row"] for row in there] == list(range(1, COUNT + 1))
     assert [row["program"] for row in there] == [row["program"] for row in here]

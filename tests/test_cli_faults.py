@@ -127,7 +127,7 @@ def test_a_target_is_checked_before_the_work(tpn2f: Run, tmp_path: Path) -> None
         ("calibrate", "nobody", "--output", inside),
         ("explain", "x", "--model", "nobody", "--output", inside),
         ("export", "nobody", inside),
-        ("bundle", "nobody", "mine", "--folder", inside),
+        ("bundle", "nobody", "mine", "--to", inside),
         ("data", "check", "nobody", "--output", inside),
         ("data", "vectors", "nobody", inside),
         ("train", "arithmetic", "--folder", inside),
@@ -158,7 +158,7 @@ def test_scores_are_shown_even_if_they_cannot_be_kept(
 
     solver = SimpleNamespace(domain=load_domain("arithmetic"))
     monkeypatch.setattr("tpn2f.solver.Solver.load", lambda *arguments: solver)
-    monkeypatch.setattr("tpn2f.evaluation.evaluate_model", lambda *arguments: (report, [], []))
+    monkeypatch.setattr("tpn2f.evaluation.evaluate_model", lambda *arguments, **more: (report, [], []))
     monkeypatch.setattr("tpn2f.evaluation.write_predictions", full)
     monkeypatch.setattr("tpn2f.cli.score.write", full)
     outcome = tpn2f("evaluate", "--model", tmp_path, option, tmp_path / "kept.json")

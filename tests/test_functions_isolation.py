@@ -128,9 +128,10 @@ def test_what_cannot_be_sent_is_its_text(isolated):
 
 
 def test_serve_isolates_functions_and_nothing_else(monkeypatch):
+    from tpn2f.solver import Solver
     from tpn2f.web.shelf import load_models
 
-    class Loaded:
+    class Loaded(Solver):
         def __init__(self, place: str, *rest: object) -> None:
             self.domain = lamps() if place == "mine" else load_domain("arithmetic")
 

@@ -220,8 +220,9 @@ def test_reading_is_stable(text: str) -> None:
 
 
 def test_the_text_of_the_data_is_read_as_the_data_has_it(mathqa_examples) -> None:
-    """The only differences are lists that the data left glued, `21,36 and 66`, where a person means several numbers."""
-    examples = mathqa_examples("dev")
+    """The only differences are lists that the data left glued, `21,36 and 66`, where a person means several numbers. In
+    texts without numerals numbers in words are read, which the data does not do."""
+    examples = [example for example in mathqa_examples("dev") if example.problem.bindings]
     domain = MathQA()
     with unchecked():
         different = [example for example in examples if domain.read(example.text) != example.problem]

@@ -109,7 +109,7 @@ COMMANDS: list[list[str]] = [
     ["explain", "What is 3 plus 4?", "--model", "RUN"],
     ["calibrate", "RUN"],
     ["export", "RUN", "onnx"],
-    ["bundle", "RUN", "mine", "--folder", "bundled"],
+    ["bundle", "RUN", "mine", "--to", "bundled"],
     ["demo", "--model", "RUN"],
 ]
 

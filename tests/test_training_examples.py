@@ -6,7 +6,7 @@ from tpn2f.config import Config, DataConfig
 from tpn2f.domain import Example, Problem
 from tpn2f.errors import DataError
 from tpn2f.program import Program
-from tpn2f.training.examples import Part, Taught, mixture_parts, spread, weigh
+from tpn2f.training.examples import Taught, Worth, mixture_parts, spread, weigh
 
 
 def example(*words: str) -> Example:
@@ -18,9 +18,9 @@ A, B = example("a", "n0"), example("b", "n0")
 
 def test_a_mixture_is_read():
     assert mixture_parts("gsm8k + generated*0.5+mathqa*0.25*4") == {
-        "gsm8k": Part(1, 1),
-        "generated": Part(0.5, 1),
-        "mathqa": Part(0.25, 4),
+        "gsm8k": Worth(1, 1),
+        "generated": Worth(0.5, 1),
+        "mathqa": Worth(0.25, 4),
     }
 
 
@@ -33,7 +33,7 @@ def test_a_mixture_that_cannot_be_read_is_named(wrong):
 @pytest.mark.parametrize("distinct", [True, False])
 def test_an_epoch_shows_an_example_as_often_as_its_split_says(distinct):
     config = Config(data=DataConfig(distinct=distinct))
-    shown = weigh([Taught(A, Part(1.0, 1)), Taught(B, Part(0.5, 3))], config)
+    shown = weigh([Taught(A, Worth(1.0, 1)), Taught(B, Worth(0.5, 3))], config)
     assert [one.example for one in shown] == [A, B, B, B]
     weights = [one.weight for one in shown]
     assert sum(weights) / len(weights) == pytest.approx(1)
@@ -42,7 +42,7 @@ def test_an_epoch_shows_an_example_as_often_as_its_split_says(distinct):
 
 def test_equal_pairs_of_two_splits_count_as_the_first_one_says():
     config = Config(data=DataConfig(distinct=True, weight_power=1.0))
-    shown = weigh([Taught(A, Part(1.0, 2)), Taught(A, Part(9.0, 5)), Taught(B, Part(1.0, 1))], config)
+    shown = weigh([Taught(A, Worth(1.0, 2)), Taught(A, Worth(9.0, 5)), Taught(B, Worth(1.0, 1))], config)
     assert [one.example for one in shown] == [A, A, B]
     assert shown[0].weight == pytest.approx(2 * shown[2].weight)
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tpn2f.bulk.answers import Asking
+    from tpn2f.bulk.answers import HowAsked
     from tpn2f.bulk.jobs import solve_file as solve_file
 
 __all__ = ["solve", "solve_file"]
@@ -36,9 +36,9 @@ def solve(
     Ray dataset: every row keeps its columns and gets those of its answer; a pool of `workers` actors does the work when
     it is asked for.
     """
-    from tpn2f.bulk.answers import Asking
+    from tpn2f.bulk.answers import HowAsked
 
-    asking = Asking(model, domain, data, trust, width)
+    asking = HowAsked(model, domain, data, trust, width)
     if hasattr(dataset, "map_batches"):
         from tpn2f.bulk.datasets import add_answers
 
@@ -46,7 +46,7 @@ def solve(
     return _solve_here(dataset, asking)
 
 
-def _solve_here(questions: Iterable[str | Mapping[str, object]], asking: Asking) -> Iterator[dict[str, object]]:
+def _solve_here(questions: Iterable[str | Mapping[str, object]], asking: HowAsked) -> Iterator[dict[str, object]]:
     from tpn2f.bulk.answers import BATCH, answer
     from tpn2f.bulk.records import name_of
 

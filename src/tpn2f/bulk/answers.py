@@ -20,7 +20,7 @@ BATCH = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class HowAsked:
     """Whom to ask, and how: plain values, which can be sent to another machine."""
 
     model: str | None = None
@@ -44,7 +44,7 @@ class Asking:
             torch.set_num_threads(self.threads)
         return Solver.load(self.model, self.data, self.domain, self.trust)
 
-    def fixed(self) -> Asking:
+    def fixed(self) -> HowAsked:
         """What means the same in every folder: whole paths, and the name of the model that answers if none is named."""
         from tpn2f.pretrained import bundled_model
 
@@ -67,7 +67,7 @@ def _whole(place: str | None) -> str | None:
     return f"{Path(path).resolve()}{sign}{name}" if path and Path(path).exists() else place
 
 
-def answer(solver: Solver, asking: Asking, records: Sequence[object]) -> list[Row]:
+def answer(solver: Solver, asking: HowAsked, records: Sequence[object]) -> list[Row]:
     """One row a record, in order: the question and what there is to say of it."""
     asked = [add_given(read_record(record), asking.inputs, asking.options) for record in records]
     questions = [one for one in asked if not isinstance(one, Unread)]
@@ -89,7 +89,7 @@ class Answering:
     folder: Path
     kind: str
     """The format of the answers."""
-    asking: Asking
+    asking: HowAsked
 
     def start(self) -> AnswersParts:
         return AnswersParts(self)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpn2f.bulk.answers import Asking, answer
+from tpn2f.bulk.answers import HowAsked, answer
 from tpn2f.bulk.engines import map_with_actors
 from tpn2f.bulk.records import ANSWER, READ
 from tpn2f.bulk.tables import flat
@@ -18,7 +18,7 @@ BATCH = 1024
 class RowsActor:
     """A worker for rows that Ray carries itself."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: HowAsked) -> None:
         self._asking, self._solver = asking, asking.load()
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ class RowsActor:
         return {**batch, **{name: column(rows, name, kind) for name, kind in ANSWER.items()}}
 
 
-def add_answers(dataset: Any, asking: Asking, workers: int = 0) -> Any:
+def add_answers(dataset: Any, asking: HowAsked, workers: int = 0) -> Any:
     """The dataset with the columns of the answers. Computed when the result is used."""
     import ray
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tpn2f.bulk.answers import Answering, Asking
+from tpn2f.bulk.answers import Answering, HowAsked
 from tpn2f.bulk.engines import Engine, Job
 from tpn2f.bulk.folder import claimed, done_before, finish, tell
 from tpn2f.bulk.tables import WRITTEN, Part, divide, format_of
@@ -26,7 +26,7 @@ def quiet(done: int, total: int) -> None:
 def solve_file(
     path: Path | str,
     folder: Path | str,
-    asking: Asking | None = None,
+    asking: HowAsked | None = None,
     engine: Engine = HERE,
     kind: str = "",
     size: int = SIZE,
@@ -40,7 +40,7 @@ def solve_file(
     kind = kind or (format_of(path) if format_of(path) in WRITTEN else "jsonl")
     if kind not in WRITTEN:
         raise ConfigError(f"answers cannot be written as {kind}; expected {', '.join(WRITTEN)}")
-    asking = (asking or Asking()).fixed()
+    asking = (asking or HowAsked()).fixed()
     parts = divide(path, size)
     if not parts.parts:
         raise DataError(f"{path} holds no questions")

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tpn2f.bulk.answers import Asking
+from tpn2f.bulk.answers import HowAsked
 from tpn2f.bulk.engines import Engine
 from tpn2f.bulk.folder import Tally, part_path
 from tpn2f.bulk.jobs import Progress, do_parts, quiet
@@ -31,7 +31,7 @@ class Searching:
     """The job of searching for the programs of a split."""
 
     folder: Path
-    asking: Asking
+    asking: HowAsked
     split: str
     limit: int
     mode: Mode
@@ -60,7 +60,7 @@ class SearchesParts:
 
 
 def search_in_parts(
-    asking: Asking,
+    asking: HowAsked,
     split: str,
     examples: list[Example],
     mode: Mode,

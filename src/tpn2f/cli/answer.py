@@ -134,10 +134,10 @@ def solve(
     inputs = dict(read_input(text) for text in value or [])
     engine = choose_engine(on, workers, address)
     if output is not None:
-        from tpn2f.bulk.answers import Asking
+        from tpn2f.bulk.answers import HowAsked
 
         where, language, folder = (None if place is None else str(place) for place in (model, domain, data))
-        asking = Asking(where, language, folder, trust, width, abstain_below, inputs, options and clean(options))
+        asking = HowAsked(where, language, folder, trust, width, abstain_below, inputs, options and clean(options))
         if solve_into(file, output, asking, engine, kind):
             raise typer.Exit(1)
         return

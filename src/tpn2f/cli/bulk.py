@@ -13,7 +13,7 @@ from tpn2f.cli.terminal import check_targets, err, out, spinner
 from tpn2f.errors import DataError
 
 if TYPE_CHECKING:
-    from tpn2f.bulk.answers import Asking
+    from tpn2f.bulk.answers import HowAsked
     from tpn2f.bulk.engines import Engine
 
 OnOption = Annotated[str, typer.Option("--on", help="Where the work is done: here, in this process, or ray.")]
@@ -37,7 +37,7 @@ def choose_engine(name: str, workers: int, address: str | None) -> Engine:
     return wanted
 
 
-def solve_into(file: Path | None, folder: Path, asking: Asking, engine: Engine, kind: str) -> int:
+def solve_into(file: Path | None, folder: Path, asking: HowAsked, engine: Engine, kind: str) -> int:
     """Answers a file into a folder, and says what became of it. Returns how many questions have no answer."""
     from tpn2f.bulk.jobs import solve_file
 

@@ -108,11 +108,11 @@ def evaluate(
                 update(f"solving {split}: {done:,} of {total:,}")
 
             if engine.name == "ray" or work is not None:
-                from tpn2f.bulk.answers import Asking
+                from tpn2f.bulk.answers import HowAsked
                 from tpn2f.bulk.searching import search_in_parts
 
                 mode.check(language)
-                asking = Asking(str(model), domain, None if data is None else str(data), trust)
+                asking = HowAsked(str(model), domain, None if data is None else str(data), trust)
                 examples = splits.take(split, limit)
                 found = search_in_parts(asking, split, examples, mode, limit, engine, work, show)
             report, examples, programs = evaluate_model(

@@ -16,7 +16,7 @@ MOST_TIMES = 1000
 """How often an epoch may show an example."""
 
 
-class Part(NamedTuple):
+class Worth(NamedTuple):
     """What a split of a mixture is worth."""
 
     weight: float
@@ -29,7 +29,7 @@ class Taught(NamedTuple):
     """An example of a mixture."""
 
     example: Example
-    part: Part
+    part: Worth
 
 
 def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Taught]:
@@ -49,12 +49,12 @@ def read_mixture(splits: Splits, names: str, limit: int = 0) -> list[Taught]:
     return found
 
 
-def mixture_parts(names: str) -> dict[str, Part]:
+def mixture_parts(names: str) -> dict[str, Worth]:
     """The splits of a mixture with what each is worth. Raises DataError."""
     return dict(_read_part(part) for part in names.split("+"))
 
 
-def _read_part(text: str) -> tuple[str, Part]:
+def _read_part(text: str) -> tuple[str, Worth]:
     name, *numbers = text.split("*")
     try:
         weight, times, *more = (*map(float, numbers[:1]), *map(int, numbers[1:]), *(1, 1)[len(numbers) :])
@@ -65,7 +65,7 @@ def _read_part(text: str) -> tuple[str, Part]:
             f"{text.strip()!r}: expected a split, a number above 0, and a whole number from 1 to {MOST_TIMES}, such as "
             "generated, generated*0.5 or generated*0.5*3"
         )
-    return name.strip(), Part(weight, int(times))
+    return name.strip(), Worth(weight, int(times))
 
 
 def weigh(parts: Sequence[Taught], config: Config) -> list[Weighted]:

@@ -16,6 +16,8 @@ DOUBT_WORDS: Mapping[str, str] = {
     "more left than there was": "it asks what is left, but the answer is larger than every number",
     "total below a part": "it asks for a total, but the answer is smaller than a number of the question",
 }
+REACH = 8
+"""How many words from the end what is wanted may stand."""
 EXAMPLE = 'such as "A shirt costs $40 and is 25% off. What do I pay?"'
 
 
@@ -36,6 +38,7 @@ _TELLING = _set_of(
     "found made makes wants likes said"
 )
 """Verbs of sentences that tell something. A note such as `117 feet in yards` has none, and asks nevertheless."""
+_WANTED = _set_of("cost price avg whats weight plus minus")
 _OPEN_END = _set_of("is are was were be = : equals equal to of by in then approximately")
 _SIGN = re.compile(r"[-+*/^=×÷]")
 
@@ -64,6 +67,8 @@ def check_asked(problem: Problem) -> None:
         )
     words = [word for word in problem.words if word not in (".", ",", ";", "!", '"', "'")]
     asks = any(word in _ASKING or _SIGN.fullmatch(word) for word in words) or words[-1] in _OPEN_END
+    # People also end with what they want to know: `..., avg per file`.
+    asks = asks or not _WANTED.isdisjoint(words[-REACH:])
     plain = [word for word in words if word not in problem.bindings]
     if not asks and ((len(plain) < 2 and len(problem.bindings) < 2) or not _TELLING.isdisjoint(words)):
         raise NotAQuestion(f"this text does not ask anything; end it with a question, {EXAMPLE}")
