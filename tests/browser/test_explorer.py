@@ -284,7 +284,7 @@ def test_a_link_restores_the_view(page, browser):
 
 def test_the_link_can_be_copied_or_is_shown(page):
     ask(page, QUESTION)
-    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')) }")
     page.locator("#link").click()
     page.wait_for_selector("#link-text:not([hidden])")
     assert page.locator("#link-text").input_value() == page.url
@@ -480,7 +480,7 @@ def test_a_keyboard_is_enough(page):
             "document.activeElement.className || document.activeElement.id || document.activeElement.textContent"
         )
         reached.append(name)
-        if name == "Look inside":
+        if name == "Look inside" and reached.count(name) == 1:  # a second Enter would close it
             page.keyboard.press("Enter")
             page.wait_for_selector(".tuple")
     for expected in ("primary", "Options and settings", "A file of questions", "num", "Look inside", "tuple", "quiet"):
@@ -515,8 +515,8 @@ def test_axe_finds_nothing_serious(browser, url, axe, scheme):
         assert_accessible(page, axe, state["state"])
     page.get_by_role("radio", name="AlgoLisp").check()
     page.locator("#try").evaluate("part => part.open = true")
-    with page.expect_response("**/api/run"):
-        page.locator("#examples button").first.click()
+    page.locator("#examples button").first.click()
+    page.wait_for_selector(".answer")
     assert_accessible(page, axe, "a program")
     context.close()
 
