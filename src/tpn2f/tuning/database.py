@@ -6,6 +6,8 @@ needed. Nothing is trained here.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,10 @@ from tpn2f.tuning.settings import Dimension
 if TYPE_CHECKING:
     from optuna import Study, Trial
     from optuna.pruners import BasePruner
+    from optuna.storages import RDBStorage
 
+OPENINGS = 5
+"""How often a database is opened while others may be making its tables."""
 PRUNERS = ("median", "halving", "none")
 
 
@@ -46,12 +51,27 @@ def open_study(url: str, name: str, pruner: BasePruner) -> Study:
     # Several processes wait for each other, rather than fail at a busy file.
     waiting = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
     try:
-        storage = optuna.storages.RDBStorage(url, engine_kwargs=waiting)
+        storage = _open_storage(url, waiting)
     except ImportError as error:
         raise ConfigError(f"--storage {storage_name(url)}: its driver is not installed ({error})") from error
     return optuna.create_study(
         storage=storage, study_name=name, direction="maximize", load_if_exists=True, pruner=pruner
     )
+
+
+def _open_storage(url: str, settings: dict[str, Any]) -> RDBStorage:
+    """Workers that begin together in an empty database make the same tables: all but one have to look again."""
+    from optuna.storages import RDBStorage
+    from sqlalchemy.exc import IntegrityError, ProgrammingError
+
+    for left in reversed(range(OPENINGS)):
+        try:
+            return RDBStorage(url, engine_kwargs=settings)
+        except (IntegrityError, ProgrammingError):
+            if not left:
+                raise
+            time.sleep(random.uniform(0.5, 1.5))
+    raise AssertionError("never reached")
 
 
 def make_pruner(name: str, startup: int, config: Config) -> BasePruner:
