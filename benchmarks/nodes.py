@@ -113,6 +113,8 @@ def cluster(size: int, folder: Path) -> Iterator[Cluster]:
             ip("netns", "add", name)
             made.append(("netns", "del", name))
             ip("link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+            # The kernel takes a namespace away when it likes, and its cable with it; the next case needs the name now.
+            made.append(("link", "del", name))
             ip("link", "set", name, "master", BRIDGE, "up")
             ip("-n", name, "addr", "add", f"{address(node)}/24", "dev", "eth0")
             ip("-n", name, "link", "set", "eth0", "up")
