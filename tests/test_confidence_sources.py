@@ -20,7 +20,7 @@ from tpn2f.program import Program
 from tpn2f.publish.bundle import halve
 from tpn2f.setting import KNOWN, MEMORY
 from tpn2f.solver import Solver, make_model, setting
-from tpn2f.trust.memory import Memory, remember
+from tpn2f.trust.memory import Learned, Memory, remember
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -130,7 +130,7 @@ def test_what_is_written_is_what_answers(run):
     judged = drawn({"a": 0, "b": 0})
     trust = find_trust(judged)
     text = "What is 5 plus 6?"
-    memory = remember([(text, load_domain("arithmetic").read(text))])
+    memory = remember([Learned(text, load_domain("arithmetic").read(text))])
     place = write_calibration(run, calibrate(*halves(judged)), trust, memory)
     solver = Solver.load(run)
     assert solver.belief == trust.belief and solver.guess_below == trust.guess_below

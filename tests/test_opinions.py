@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,10 +12,11 @@ from tpn2f.config import Config, DataConfig
 from tpn2f.domain import load_domain
 from tpn2f.errors import CheckpointError
 from tpn2f.model import ModelConfig
-from tpn2f.opinions import UNWRITTEN, force, join_opinions, spells
+from tpn2f.opinions import UNWRITTEN, add_recalled, force, join_opinions, spells
 from tpn2f.program import Program
 from tpn2f.search import Candidate
 from tpn2f.solver import Solver, make_model, setting
+from tpn2f.trust.memory import Learned, Memory, remember, told
 
 MODEL = ModelConfig(
     n_fillers=7, d_filler=4, n_roles=5, d_role=3, d_word=6, d_relation=3, d_argument=4, d_position=3, d_symbol=5
@@ -80,6 +82,40 @@ def test_only_a_beam_is_joined(pair):
     assert all(found.second is not None for found in asked.propose(problems, 3)[0])
     solution = asked.solve("What is 3 plus 4?", width=3)
     assert solution.program is not None
+
+
+def test_programs_of_near_questions_are_candidates_with_the_opinion_of_the_model(pair):
+    solver = make_solver(0, 200)
+    (example, other) = list(solver.domain.examples("dev"))[:2]
+    memory = remember([Learned(one.text, one.problem, one.program) for one in (example, other)])
+    (found,) = solver.predict([example.problem], 3)
+    (joined,) = add_recalled(solver.model, solver.codec, solver.domain, memory, [example.problem], [found])
+    assert [one.score for one in joined] == sorted((one.score for one in joined), reverse=True)
+    assert {one.program for one in found} <= {one.program for one in joined}
+    (known,) = (one for one in joined if one.program == example.program)
+    assert known.recalled == pytest.approx(1.0)
+    if example.program not in [one.program for one in found]:
+        expected = force(solver.model, solver.codec, [(example.problem, example.program)])[0]
+        assert known.log_probability == known.weakest == pytest.approx(expected, abs=1e-5)
+    solver.memory = memory
+    assert example.program in [one.program for one in solver.propose([example.problem], 3)[0]]
+    assert solver.propose([example.problem], 1) == solver.predict([example.problem], 1)
+
+
+@pytest.mark.parametrize("program", ["fly(n0, n1)", "add(n0, n7)", "add(n0, #3)", "add(n0", "add(n0)"])
+def test_a_program_that_does_not_fit_is_not_recalled(pair, program):
+    problem = pair[0].domain.read("What is 3 plus 4?")
+    memory = Memory([told(problem)], np.zeros(8, dtype=np.uint8), [program])
+    own = [Candidate(Program.parse("add(n0, n1)"), -1.0, -1.0)]
+    assert add_recalled(*both(pair)[0], pair[0].domain, memory, [problem], [own]) == [own]
+
+
+def test_what_only_the_second_model_recalls_says_so(pair):
+    problem = pair[0].domain.read("What is 3 plus 4?")
+    recalled = Candidate(Program.parse("add(n0, n1)"), -1.0, -1.0, recalled=0.7)
+    own = [Candidate(Program.parse("subtract(n0, n1)"), -1.0, -1.0)]
+    (joined,) = join_opinions(*both(pair), [problem], [own], [[recalled]])
+    assert {str(one.program): one.recalled for one in joined} == {"add(n0, n1)": 0.7, "subtract(n0, n1)": 0.0}
 
 
 @pytest.mark.parametrize("name", ["../other", "no-such-model", 7, "", "mathqa"])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tpn2f.domain import Problem
+from tpn2f.program import Program
 from tpn2f.trust import memory
-from tpn2f.trust.memory import Memory, remember, runs_of_words
+from tpn2f.trust.memory import Learned, Memory, Recalled, remember, runs_of_words, told
 
 TEXTS = (
     "A train goes 180 miles in 3 hours. How fast is it?",
@@ -20,7 +21,7 @@ def problem(text: str) -> Problem:
 
 
 def known() -> Memory:
-    return remember((text, problem(text)) for text in TEXTS)
+    return remember(Learned(text, problem(text)) for text in TEXTS)
 
 
 def test_a_text_that_was_learned_from_is_familiar_whatever_its_numbers():
@@ -48,7 +49,7 @@ def test_a_text_of_new_words_is_less_like_any():
 def test_the_same_texts_give_the_same_memory_and_texts_can_be_left_out():
     one, two = known(), known()
     assert one.questions == two.questions == TEXTS and np.array_equal(one.field, two.field)
-    without = remember(("", problem(text)) for text in TEXTS)
+    without = remember(Learned("", problem(text)) for text in TEXTS)
     assert not without.questions and without.nearest(TEXTS[0]) is None
     assert without.familiarity(problem(TEXTS[0])) == 1.0
 
@@ -56,18 +57,52 @@ def test_the_same_texts_give_the_same_memory_and_texts_can_be_left_out():
 def test_no_more_is_kept_than_may_be_and_it_is_spread(monkeypatch):
     monkeypatch.setattr(memory, "MOST_QUESTIONS", 10)
     texts = [f"{'ab'[k % 2] * (k + 1)} has 3 pens?" for k in range(100)]
-    kept = remember((text, problem(text)) for text in texts).questions
+    kept = remember(Learned(text, problem(text)) for text in texts).questions
     assert len(kept) == 10 and kept[0] == texts[0] and kept[-1] == texts[90]
     monkeypatch.setattr(memory, "MOST_BYTES", 300)
-    kept = remember((text, problem(text)) for text in texts).questions
-    assert 0 < sum(len(text) + 1 for text in kept) <= 300
+    kept = remember(Learned(text, problem(text)) for text in texts).questions
+    assert 0 < sum(len(text) + 2 for text in kept) <= 300
     monkeypatch.setattr(memory, "LONGEST", 10)
-    assert remember((text, problem(text)) for text in texts).questions == ()
+    assert remember(Learned(text, problem(text)) for text in texts).questions == ()
 
 
 def test_texts_are_one_line_each():
     text = "Tom has\n3 pens.\tHow   many?"
-    assert remember([(text, problem(text))]).questions == ("Tom has 3 pens. How many?",)
+    assert remember([Learned(text, problem(text))]).questions == ("Tom has 3 pens. How many?",)
+
+
+def with_programs() -> Memory:
+    programs = ("divide(n0, n1)", "add(n0, n1)", "multiply(n0, n1)")
+    return remember(Learned(text, problem(text), Program.parse(one)) for text, one in zip(TEXTS, programs))
+
+
+def test_the_programs_of_near_questions_are_recalled_nearest_first():
+    found = with_programs().recall("Tom has 9 apples and buys 2 more pears, how many are off?", 2)
+    assert [one.program for one in found] == ["add(n0, n1)", "multiply(n0, n1)"]
+    assert 0 < found[1].similarity < found[0].similarity < 1
+    assert with_programs().recall(told(problem(TEXTS[1])), 9)[0] == Recalled("add(n0, n1)", pytest.approx(1.0))
+    assert known().recall(TEXTS[1], 3) == [] == with_programs().recall("zork", 3)
+
+
+def test_a_program_is_recalled_once_with_the_nearest_of_its_questions():
+    same = Program.parse("add(n0, n1)")
+    memory = remember(Learned(text, problem(text), same) for text in TEXTS)
+    assert memory.recall(TEXTS[2], 3) == [Recalled("add(n0, n1)", pytest.approx(1.0))]
+
+
+def test_lines_hold_questions_and_programs():
+    memory = with_programs()
+    again = Memory.parse(memory.lines(), memory.field)
+    assert again.questions == TEXTS and again.programs == memory.programs
+    assert Memory.parse(known().lines(), memory.field).programs == ("", "", "")
+
+
+def test_sources_share_the_room(monkeypatch):
+    monkeypatch.setattr(memory, "MOST_QUESTIONS", 10)
+    many = [Learned(f"{'a' * (k + 1)} has 3 pens?", problem("a has 3 pens" + "?" * k), None, "many") for k in range(50)]
+    few = [Learned(f"{'b' * (k + 1)} has 4 cats?", problem("b has 4 cats" + "!" * k), None, "few") for k in range(3)]
+    kept = remember([*many, *few]).questions
+    assert sum("cats" in text for text in kept) == 3 and sum("pens" in text for text in kept) == 7
 
 
 def test_a_short_text_is_one_run():

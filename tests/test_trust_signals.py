@@ -7,7 +7,7 @@ import pytest
 
 from tpn2f.domain import Problem
 from tpn2f.program import Program
-from tpn2f.trust.memory import remember
+from tpn2f.trust.memory import Learned, remember
 from tpn2f.trust.nearest import Nearest
 from tpn2f.trust.signals import Answered, agreements, doubts, look_up, name_some, signals
 
@@ -34,7 +34,7 @@ def test_a_long_fraction_is_usual_where_the_question_has_fractions():
 
 def test_a_memory_adds_its_signals():
     text = "tom has 3 and 4 and 50"
-    memory = remember([(text, PROBLEM)])
+    memory = remember([Learned(text, PROBLEM)])
     found = signals(replace(ANSWER, **look_up(memory, PROBLEM, text)))
     assert (found["familiar"], found["new words"]) == (1.0, 0.0) and found["nearest question"] > 0.99
     assert look_up(None, PROBLEM) == {}

@@ -1,17 +1,23 @@
-"""What a model holds of programs that it may not have written; two models with opinions of what either wrote."""
+"""What a model holds of programs that it may not have written: those that a second model wrote, and those of training
+questions that are like the one that is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tpn2f.codec import Codec
-from tpn2f.domain import Example, Problem
-from tpn2f.errors import DataError
+from tpn2f.domain import Domain, Example, JudgesTypes, Problem, check_types
+from tpn2f.errors import DataError, ExecutionError, ProgramSyntaxError
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import MOST_WORDS, Candidate
+from tpn2f.trust.memory import Memory, told
 
+NEIGHBOURS = 5
+"""How many known questions are looked at."""
+NEAR = 0.4
+"""Known questions that are less like it say nothing about a question."""
 UNWRITTEN = -20.0
 """The opinion of a model that has no symbols for a program."""
 
@@ -28,6 +34,7 @@ def join_opinions(
     What only the second model wrote has no least certain symbol of the first: its whole log-probability stands for it.
     """
     pools: list[dict[Program, Candidate | None]] = []
+    recalled = [{one.program: one.recalled for one in (*other, *own)} for own, other in zip(found, others)]
     for own, other in zip(found, others):
         pool: dict[Program, Candidate | None] = {one.program: one for one in own if one.program}
         for one in other:
@@ -36,7 +43,7 @@ def join_opinions(
         pools.append(pool)
     new = [(place, program) for place, pool in enumerate(pools) for program, one in pool.items() if one is None]
     for (place, program), score in zip(new, force(*first, [(problems[place], program) for place, program in new])):
-        pools[place][program] = Candidate(program, score, score, score)
+        pools[place][program] = Candidate(program, score, score, score, recalled=recalled[place][program])
     known = [(place, one) for place, pool in enumerate(pools) for one in pool.values() if one is not None]
     told = [(place, one) for place, one in known if one.program and spells(second[1], one.program)]
     asked = [(problems[place], one.program) for place, one in told if one.program]
@@ -49,6 +56,56 @@ def join_opinions(
         sorted(both, key=lambda one: -one.score) or [one._replace(second=UNWRITTEN) for one in own]
         for both, own in zip(joined, found)
     ]
+
+
+def add_recalled(
+    model: Model,
+    codec: Codec,
+    domain: Domain,
+    memory: Memory,
+    problems: Sequence[Problem],
+    found: Sequence[Sequence[Candidate]],
+) -> list[list[Candidate]]:
+    """The candidates of a model and the programs of known questions like each problem, with the model's opinion of
+    them. A program that is well-formed for another problem only is left out."""
+    near = [_near_programs(codec, domain, memory, problem) for problem in problems]
+    own = [{one.program for one in candidates} for candidates in found]
+    new = [(place, program) for place, programs in enumerate(near) for program in programs if program not in own[place]]
+    scores = force(model, codec, [(problems[place], program) for place, program in new])
+    joined = [
+        [one._replace(recalled=programs.get(one.program, 0.0) if one.program else 0.0) for one in candidates]
+        for candidates, programs in zip(found, near)
+    ]
+    for (place, program), score in zip(new, scores):
+        joined[place].append(Candidate(program, score, score, score, recalled=near[place][program]))
+    return [sorted(candidates, key=lambda one: -one.score) for candidates in joined]
+
+
+def _near_programs(codec: Codec, domain: Domain, memory: Memory, problem: Problem) -> dict[Program, float]:
+    """Programs of known questions, each with how like its question is."""
+    found: dict[Program, float] = {}
+    for text, similarity in memory.recall(told(problem), NEIGHBOURS):
+        if similarity < NEAR:
+            continue
+        try:
+            program = Program.parse(text)
+        except ProgramSyntaxError:
+            continue
+        if len(program) <= codec.longest and spells(codec, program) and fits(domain, program, problem):
+            found[program] = similarity
+    return found
+
+
+def fits(domain: Domain, program: Program, problem: Problem) -> bool:
+    """Whether a program that another problem had is well-formed for this one."""
+    if isinstance(domain, JudgesTypes):
+        return bool(program) and domain.is_well_typed(program, problem)
+    names: Mapping[str, str] = {**domain.constants, **domain.names(problem)}
+    try:
+        check_types(program, domain.relations, names)
+    except ExecutionError:
+        return False
+    return True
 
 
 def spells(codec: Codec, program: Program) -> bool:

@@ -43,6 +43,8 @@ class Candidate(NamedTuple):
     """The log-probability of the symbol that was least certain."""
     second: float | None = None
     """The log-probability that a second model gives it; None where none was asked."""
+    recalled: float = 0.0
+    """How like the question is the nearest training question that has this program; 0 where none that is near has."""
 
 
 @torch.no_grad()

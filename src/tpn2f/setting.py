@@ -26,7 +26,7 @@ from tpn2f.model import Model, build_model
 from tpn2f.program import MAX_ARGUMENTS, MAX_TUPLES
 from tpn2f.solution import GUESS
 from tpn2f.trust.belief import Belief
-from tpn2f.trust.memory import BITS, LONGEST, MOST_QUESTIONS, Memory
+from tpn2f.trust.memory import BITS, LONGEST, LONGEST_PROGRAM, MOST_QUESTIONS, Memory
 from tpn2f.vocabulary import Vocabulary
 
 VOCABULARIES = ("words", "relations", "arguments")
@@ -133,13 +133,14 @@ def read_memory(checkpoint: Checkpoint, where: str) -> Memory | None:
         return None
     if field.dtype != torch.uint8 or field.dim() != 1 or not 0 < len(field) <= BITS:
         raise CheckpointError(f"{where}: the memory is {field.dtype} {tuple(field.shape)}; expected a row of bytes")
-    questions = checkpoint.texts.get(KNOWN, "").splitlines()
-    if len(questions) > MOST_QUESTIONS or any(len(question) > LONGEST for question in questions):
+    lines = checkpoint.texts.get(KNOWN, "").splitlines()
+    longest = LONGEST + LONGEST_PROGRAM + 1
+    if len(lines) > MOST_QUESTIONS or any(len(line) > longest for line in lines):
         raise CheckpointError(
-            f"{where}: {KNOWN} has {len(questions):,} questions; expected at most {MOST_QUESTIONS:,}, of at most "
-            f"{LONGEST} characters each"
+            f"{where}: {KNOWN} has {len(lines):,} questions; expected at most {MOST_QUESTIONS:,}, of at most "
+            f"{longest} characters each with their programs"
         )
-    return Memory(questions, field.numpy())
+    return Memory.parse(lines, field.numpy())
 
 
 def read_belief(checkpoint: Checkpoint, where: str) -> tuple[Belief | None, float]:

@@ -20,7 +20,7 @@ from tpn2f.errors import CheckpointError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
-from tpn2f.opinions import join_opinions
+from tpn2f.opinions import add_recalled, join_opinions
 from tpn2f.pretrained import bundled_model, bundled_models, find_model
 from tpn2f.program import Program
 from tpn2f.search import MOST_WORDS, Candidate, batches, beam, greedy
@@ -176,13 +176,17 @@ class Solver(Chooser):
         masked: bool = True,
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[list[Candidate]]:
-        """What people's answers are chosen from: the candidates of the usual width, and with a second model its
-        candidates, too, each with the opinion of both."""
+        """What people's answers are chosen from: the candidates of the usual width, and the programs of known questions
+        that are near. With a second model its candidates, too, each with the opinion of both."""
         width = width or self.usual_width
         found = self.predict(problems, width, masked, progress=progress)
-        if self.second is None or width == 1:
+        if width == 1:
             return found
-        others = self.second.predict(problems, width, masked)
+        if self.memory is not None:
+            found = add_recalled(self.model, self.codec, self.domain, self.memory, problems, found)
+        if self.second is None:
+            return found
+        others = self.second.propose(problems, width, masked)
         return join_opinions((self.model, self.codec), (self.second.model, self.second.codec), problems, found, others)
 
     def without_types(self) -> Solver:
@@ -345,8 +349,9 @@ class Solver(Chooser):
             found = self._offered.doubter.doubtful(problem, candidate.program, value)
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
         doubted = {name: name in found for name in self._offered.doubts}
+        heard = {"second": candidate.second, "recalled": candidate.recalled}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
-        return Answered(problem, *said, agreement=agreement, second=candidate.second, doubts=doubted, **known)
+        return Answered(problem, *said, agreement=agreement, **heard, doubts=doubted, **known)
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
         words = self._offered.words

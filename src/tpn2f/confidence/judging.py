@@ -26,7 +26,7 @@ from tpn2f.program import Program
 from tpn2f.setting import KNOWN, MEMORY, RUNS
 from tpn2f.solver import Solver
 from tpn2f.trust.belief import Belief
-from tpn2f.trust.memory import Memory, remember
+from tpn2f.trust.memory import Learned, Memory, remember
 from tpn2f.trust.signals import look_up, signals
 
 
@@ -112,8 +112,11 @@ def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Mem
     taken = splits or Splits(domain)
     parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
     quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
-    read = ((part in quotable, example) for part in parts for example in taken.take(part))
-    return remember((example.text if quoted else "", example.problem) for quoted, example in read)
+    return remember(
+        Learned(example.text if part in quotable else "", example.problem, example.program, part)
+        for part in parts
+        for example in taken.take(part)
+    )
 
 
 def write_calibration(
@@ -160,7 +163,7 @@ def _rewrite(
         state["choice"] = choice.to_json()
     if memory is not None:
         tensors[MEMORY] = {RUNS: torch.from_numpy(memory.field)}
-        texts[KNOWN] = "".join(f"{question}\n" for question in memory.questions)
+        texts[KNOWN] = "".join(f"{line}\n" for line in memory.lines())
     write_checkpoint(folder, replace(checkpoint, tensors=tensors, state=state, texts=texts))
 
 

@@ -7,11 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from tpn2f.domain.protocol import Example, Problem, Step, Traced
 from tpn2f.program import Program, RelationalTuple
+
+Offer = TypeVar("Offer")
+
+
+def offers(domain: object, offer: type[Offer]) -> TypeGuard[Offer]:
+    """Like isinstance for an offer of methods, but every class is asked once: for each question it would take long."""
+    return _offers(type(domain), offer)
+
+
+@cache
+def _offers(kind: type, offer: type) -> bool:
+    return issubclass(kind, offer)
 
 
 @runtime_checkable

@@ -5,12 +5,11 @@ Each has what speaks for it: the model's log-probability, by forced decoding, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tpn2f.domain import Domain, JudgesTypes, Problem, check_types
-from tpn2f.errors import ExecutionError
-from tpn2f.opinions import force
+from tpn2f.domain import Problem
+from tpn2f.opinions import fits, force
 from tpn2f.program import Program
 from tpn2f.retrieval import Neighbour, Retrieval
 from tpn2f.search import Candidate
@@ -69,15 +68,3 @@ def _votes(near: Sequence[Neighbour]) -> dict[Program, Recalled]:
             vote = share * neighbour.similarity**SHARPNESS / total if total else 0.0
             found[program] = known._replace(votes=known.votes + vote)
     return found
-
-
-def fits(domain: Domain, program: Program, problem: Problem) -> bool:
-    """Whether a program that another problem had is well-formed for this one."""
-    if isinstance(domain, JudgesTypes):
-        return bool(program) and domain.is_well_typed(program, problem)
-    names: Mapping[str, str] = {**domain.constants, **domain.names(problem)}
-    try:
-        check_types(program, domain.relations, names)
-    except ExecutionError:
-        return False
-    return True

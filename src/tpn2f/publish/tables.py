@@ -104,10 +104,51 @@ def _speed(folder: Path) -> str:
         what = f"`tpn2f serve`, {served['clients']} clients at once: answers per second; 95 % of them within"
         rate = f"{served['requests_a_second']:.0f} ({served['times_one_at_a_time']:.1f} times one client)"
         rows.append([what, "", f"{rate}; {served['p95_ms']:.0f} ms"])
+    rows += _waiting(folder) + _bulk(folder)
     for row in learning["rows"]:
         scored = f"{row['strict']['all']:.1f} % after {row['cpu_seconds']:.0f} s"
         rows.append([f"arithmetic from scratch, strict on test, {row['system']}", scored, ""])
     return markdown(rows)
+
+
+def _waiting(folder: Path) -> list[list[str]]:
+    """How long a person waits for a command, and for one more answer."""
+    if not (folder / "benchmark_starting.json").exists():
+        return []
+    facts = load_result(folder, "benchmark_starting.json")
+    commands = facts["commands"]
+    rows = []
+    for name, now in commands.items():
+        if name.endswith("before"):
+            continue
+        then = commands.get(f"{name}, before")
+        older = f" (version 0.1.0: {then:,.0f})" if then else ""
+        rows.append([f"`tpn2f`: {name}, milliseconds, median of {facts['times']}", "", f"{now:,.0f}{older}"])
+    for name, one in facts["one_answer_after_loading"].items():
+        waits = f"{one['median']:.0f}; {one['slowest_of_20']:.0f}"
+        rows.append([f"one more answer of {name}, milliseconds: median; 95 % within", "", waits])
+    return rows
+
+
+def _bulk(folder: Path) -> list[list[str]]:
+    """Many questions, and what became of them when things died."""
+    if not (folder / "benchmark_bulk.json").exists():
+        return []
+    facts = load_result(folder, "benchmark_bulk.json")
+    speed, faults = facts["speed"], facts["faults"]
+    rates = speed["questions_a_second"]
+    ratios = f"{speed['ray_times_one_process']:.2f} times one process"
+    if "older" in speed["printed_with"]:
+        ratios += f", {speed['ray_times_printed']:.2f} times version 0.1.0"
+    minutes = f"{faults['answers']:,} answers in {faults['seconds'] / 60:.0f} minutes"
+    return [
+        [f"{speed['questions']:,} questions on Ray, 2 actors: answers a second", "", f"{rates['ray']:.0f} ({ratios})"],
+        [
+            f"{faults['questions']:,} questions, driver killed once and an actor once",
+            "",
+            f"{minutes}, {'none missing or twice' if faults['exact'] else 'NOT EXACT'}",
+        ],
+    ]
 
 
 def _confidence(folder: Path) -> str:

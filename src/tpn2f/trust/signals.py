@@ -15,7 +15,7 @@ from typing import TypedDict
 from tpn2f.domain import Problem
 from tpn2f.program import Program, reference
 from tpn2f.trust.caution import may_matter, may_turn
-from tpn2f.trust.memory import Memory
+from tpn2f.trust.memory import Memory, told
 from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import cut
 
@@ -31,6 +31,8 @@ UNFAMILIAR = 0.4
 """Below this share of known runs of words a text is unlike what was learned from."""
 FAR = 0.35
 """Below this similarity the nearest known question is another kind of question."""
+NEAREST = 1.02
+"""Between a similarity of 0.9 and 1 there is more than between 0.3 and 0.4: what counts is -log(this - similarity)."""
 MOST_WORDS = 12
 """The most unknown words that are named."""
 
@@ -57,6 +59,8 @@ class Answered:
     """The share of what search held to be probable that gives this value, too."""
     second: float | None = None
     """The log-probability that a second model gives the program; None where none was asked."""
+    recalled: float = 0.0
+    """How like the question is the nearest training question that has this program; 0 where none that is near has."""
     doubts: Mapping[str, bool] = field(default_factory=dict)
     """What the domain looks for in an answer, and whether it is there."""
 
@@ -131,8 +135,7 @@ def look_up(memory: Memory | None, problem: Problem, text: str = "") -> Known:
     """What a memory knows of a question; nothing where there is none."""
     if memory is None:
         return {}
-    words = ("0" if word in problem.bindings else word for word in problem.words)
-    near = memory.nearest(text or " ".join(words))
+    near = memory.nearest(text or told(problem))
     return {"familiarity": memory.familiarity(problem), "new": memory.unknown(problem), "nearest": near}
 
 
@@ -163,6 +166,7 @@ def signals(answered: Answered) -> dict[str, float]:
         "size": math.log10(min(max(abs(number or 0.0), 1e-3), 1e9)),
         "numbers": float(min(len(answered.problem.bindings), MOST_COUNTED)),
         "words": math.log(max(len(answered.problem.words), 1)),
+        "recalled": -math.log(NEAREST - min(answered.recalled, 1.0)),
         **strange_signals(answered),
     }
     if answered.second is not None:

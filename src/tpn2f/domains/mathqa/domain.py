@@ -108,7 +108,9 @@ class MathQA:
 
     def compute(self, text: str) -> tuple[Program, Problem] | None:
         """Numbers and signs alone, such as `2 + 2`, as everyday problems read them: no model has to guess."""
-        calculator = load_domain("everyday") if _is_sum(text) else None
+        if not _is_sum(text):
+            return None
+        calculator = load_domain("everyday")
         found = calculator.compute(text) if isinstance(calculator, ComputesDirectly) else None
         if found is None:
             return None
