@@ -97,12 +97,34 @@ def test_lines_hold_questions_and_programs():
     assert Memory.parse(known().lines(), memory.field).programs == ("", "", "")
 
 
-def test_sources_share_the_room(monkeypatch):
-    monkeypatch.setattr(memory, "MOST_QUESTIONS", 10)
-    many = [Learned(f"{'a' * (k + 1)} has 3 pens?", problem("a has 3 pens" + "?" * k), None, "many") for k in range(50)]
-    few = [Learned(f"{'b' * (k + 1)} has 4 cats?", problem("b has 4 cats" + "!" * k), None, "few") for k in range(3)]
-    kept = remember([*many, *few]).questions
-    assert sum("cats" in text for text in kept) == 3 and sum("pens" in text for text in kept) == 7
+def hashed() -> Memory:
+    programs = ("divide(n0, n1)", "add(n0, n1)", "multiply(n0, n1)")
+    quoted = ("", TEXTS[1], "")
+    learned = (Learned(text, problem(TEXTS[k]), Program.parse(programs[k])) for k, text in enumerate(quoted))
+    return remember(learned)
+
+
+def test_what_may_not_be_quoted_is_recalled_and_not_shown():
+    memory = hashed()
+    assert memory.questions == TEXTS[1:2] and len(memory.hashed.counts) == 2
+    assert memory.recall(TEXTS[0], 1) == [Recalled("divide(n0, n1)", pytest.approx(1.0))]
+    near = memory.nearest(TEXTS[0])
+    assert near is None or near.text == TEXTS[1]
+    assert not any("train" in line or "shirt" in line for line in memory.lines())
+    again = Memory.parse(memory.lines(), memory.field, memory.hashed)
+    assert again.recall(TEXTS[2], 1) == [Recalled("multiply(n0, n1)", pytest.approx(1.0))]
+    assert again.recall(TEXTS[1], 1) == [Recalled("add(n0, n1)", pytest.approx(1.0))]
+
+
+def test_only_so_many_are_hashed(monkeypatch):
+    program = Program.parse("add(n0, n1)")
+    learned = [Learned("", problem(f"{'a' * (k + 1)} has 3 pens"), program) for k in range(50)]
+    assert len(remember(learned).hashed.counts) == 50
+    monkeypatch.setattr(memory, "MOST_HASHED", 10)
+    assert len(remember(learned).hashed.counts) == 10
+    monkeypatch.setattr(memory, "MOST_KEYS", 40)
+    kept = remember(learned).hashed
+    assert 0 < len(kept.counts) < 10 and kept.counts.sum() == len(kept.keys) <= 40
 
 
 def test_a_short_text_is_one_run():

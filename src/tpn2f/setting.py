@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -26,12 +27,22 @@ from tpn2f.model import Model, build_model
 from tpn2f.program import MAX_ARGUMENTS, MAX_TUPLES
 from tpn2f.solution import GUESS
 from tpn2f.trust.belief import Belief
-from tpn2f.trust.memory import BITS, LONGEST, LONGEST_PROGRAM, MOST_QUESTIONS, Memory
+from tpn2f.trust.memory import (
+    BITS,
+    LONGEST,
+    LONGEST_PROGRAM,
+    MOST_HASHED,
+    MOST_KEYS,
+    MOST_QUESTIONS,
+    NONE,
+    Hashes,
+    Memory,
+)
 from tpn2f.vocabulary import Vocabulary
 
 VOCABULARIES = ("words", "relations", "arguments")
-MEMORY, RUNS, KNOWN = "memory", "runs", "known.txt"
-"""Where a checkpoint has what its model remembers: a group of tensors, the one in it, and a text."""
+MEMORY, RUNS, KEYS, COUNTS, KNOWN = "memory", "runs", "keys", "counts", "known.txt"
+"""Where a checkpoint has what its model remembers: a group of tensors, those in it, and a text."""
 RANDOM = frozenset({torch.Tensor.uniform_, torch.Tensor.normal_})
 """What fills tensors with random numbers, besides `torch.nn.init`."""
 
@@ -133,14 +144,42 @@ def read_memory(checkpoint: Checkpoint, where: str) -> Memory | None:
         return None
     if field.dtype != torch.uint8 or field.dim() != 1 or not 0 < len(field) <= BITS:
         raise CheckpointError(f"{where}: the memory is {field.dtype} {tuple(field.shape)}; expected a row of bytes")
+    hashed = _read_hashed(checkpoint.tensors[MEMORY], where)
     lines = checkpoint.texts.get(KNOWN, "").splitlines()
     longest = LONGEST + LONGEST_PROGRAM + 1
-    if len(lines) > MOST_QUESTIONS or any(len(line) > longest for line in lines):
+    texts = sum(not line.startswith("\t") for line in lines)
+    if texts > MOST_QUESTIONS or any(len(line) > longest for line in lines):
         raise CheckpointError(
-            f"{where}: {KNOWN} has {len(lines):,} questions; expected at most {MOST_QUESTIONS:,}, of at most "
-            f"{longest} characters each with their programs"
+            f"{where}: {KNOWN} has {texts:,} questions; expected at most {MOST_QUESTIONS:,}, of at most {longest} "
+            "characters each with their programs"
         )
-    return Memory.parse(lines, field.numpy())
+    if len(lines) - texts != len(hashed.counts) or any(line.startswith("\t") for line in lines[:texts]):
+        raise CheckpointError(
+            f"{where}: {KNOWN} has {len(lines) - texts:,} programs without a text; expected {len(hashed.counts):,}, "
+            "behind the questions"
+        )
+    return Memory.parse(lines, field.numpy(), hashed)
+
+
+def hashed_tensors(memory: Memory) -> dict[str, Tensor]:
+    """The questions that a memory has as hashes, for a checkpoint."""
+    if not len(memory.hashed.counts):
+        return {}
+    keys, counts = memory.hashed
+    return {KEYS: torch.from_numpy(keys.view(np.int32)), COUNTS: torch.from_numpy(counts.astype(np.int32))}
+
+
+def _read_hashed(tensors: Mapping[str, Tensor], where: str) -> Hashes:
+    keys, counts = tensors.get(KEYS), tensors.get(COUNTS)
+    if keys is None or counts is None:
+        return NONE
+    if any(one.dtype != torch.int32 or one.dim() != 1 for one in (keys, counts)):
+        raise CheckpointError(f"{where}: the hashes of its memory are no rows of whole numbers")
+    sizes = counts.numpy().astype(np.int64)
+    fits = len(sizes) <= MOST_HASHED and len(keys) <= 2 * MOST_KEYS and (sizes >= 0).all()
+    if not fits or sizes.sum() != len(keys):
+        raise CheckpointError(f"{where}: its memory has {len(keys):,} hashes, which its questions do not add up to")
+    return Hashes(keys.numpy().view(np.uint32), sizes)
 
 
 def read_belief(checkpoint: Checkpoint, where: str) -> tuple[Belief | None, float]:

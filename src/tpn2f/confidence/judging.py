@@ -23,7 +23,7 @@ from tpn2f.domain import Domain, Example, JudgesAnswers, NamesLicences, Problem,
 from tpn2f.errors import DataError
 from tpn2f.pretrained import find_model
 from tpn2f.program import Program
-from tpn2f.setting import KNOWN, MEMORY, RUNS
+from tpn2f.setting import KNOWN, MEMORY, RUNS, hashed_tensors
 from tpn2f.solver import Solver
 from tpn2f.trust.belief import Belief
 from tpn2f.trust.memory import Learned, Memory, remember
@@ -107,13 +107,13 @@ def half(problem: Problem) -> int:
 def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Memory:
     """The memory of what a model learned from: `gsm8k+generated*0.5`. Raises DataError where the data is not there.
 
-    Only texts that the domain calls quotable are kept: nobody else's data goes into a model.
+    Only texts that the domain calls quotable are kept as texts: nobody else's data goes into a model.
     """
     taken = splits or Splits(domain)
     parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
     quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
     return remember(
-        Learned(example.text if part in quotable else "", example.problem, example.program, part)
+        Learned(example.text if part in quotable else "", example.problem, example.program)
         for part in parts
         for example in taken.take(part)
     )
@@ -162,7 +162,7 @@ def _rewrite(
     if choice is not None:
         state["choice"] = choice.to_json()
     if memory is not None:
-        tensors[MEMORY] = {RUNS: torch.from_numpy(memory.field)}
+        tensors[MEMORY] = {RUNS: torch.from_numpy(memory.field), **hashed_tensors(memory)}
         texts[KNOWN] = "".join(f"{line}\n" for line in memory.lines())
     write_checkpoint(folder, replace(checkpoint, tensors=tensors, state=state, texts=texts))
 

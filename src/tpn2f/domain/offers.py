@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 from tpn2f.domain.protocol import Example, Problem, Step, Traced
 from tpn2f.program import Program, RelationalTuple
@@ -17,9 +17,9 @@ from tpn2f.program import Program, RelationalTuple
 Offer = TypeVar("Offer")
 
 
-def offers(domain: object, offer: type[Offer]) -> TypeGuard[Offer]:
-    """Like isinstance for an offer of methods, but every class is asked once: for each question it would take long."""
-    return _offers(type(domain), offer)
+def offered(domain: object, offer: type[Offer]) -> Offer | None:
+    """The domain, if it has the methods of an offer. Each class is asked once: for every question it takes long."""
+    return cast(Offer, domain) if _offers(type(domain), offer) else None
 
 
 @cache

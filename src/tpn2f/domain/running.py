@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tpn2f.domain.offers import ChecksValues, ComputesDirectly, ReadsWithInputs, offers
+from tpn2f.domain.offers import ChecksValues, ComputesDirectly, ReadsWithInputs, offered
 from tpn2f.domain.protocol import ANY, Domain, Example, Problem, Signature, Step
 from tpn2f.errors import ExecutionError
 from tpn2f.program import Program, reference
@@ -36,14 +36,15 @@ class Reading:
 def read_question(domain: Domain, text: str, inputs: Mapping[str, object] | None = None) -> Reading:
     """A person's sentence with the values that are given beside it, by name. Raises DataError."""
     given = dict(inputs or {})
-    if offers(domain, ReadsWithInputs):
-        return Reading(domain.read_with(text, given), {})
-    if offers(domain, ComputesDirectly) and not given and (found := domain.compute(text)):
+    if (together := offered(domain, ReadsWithInputs)) is not None:
+        return Reading(together.read_with(text, given), {})
+    direct = offered(domain, ComputesDirectly)
+    if direct is not None and not given and (found := direct.compute(text)):
         program, problem = found
         return Reading(problem, {}, program)
     problem = domain.read(text)
-    if offers(domain, ChecksValues):
-        domain.check_values(problem, given)
+    if (checking := offered(domain, ChecksValues)) is not None:
+        checking.check_values(problem, given)
     return Reading(problem, given)
 
 

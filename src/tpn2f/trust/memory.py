@@ -1,9 +1,9 @@
 """What a model remembers of its training texts: some questions with their programs, and which short runs of words there
 were.
 
-The questions are evidence beside an answer: the nearest one is shown, and the programs of near ones are candidates. The
-runs of words, hashed into a field of bits, say how familiar a text is; the field holds all training texts and cannot be
-read back. Nothing is learned here.
+Questions that may be quoted are kept as text: the nearest one is shown beside an answer. Of others only hashes of their
+words are kept. The programs of near questions of both kinds are candidates for an answer. The runs of words, hashed
+into a field of bits, say how familiar a text is. No text can be read back from hashes. Nothing is learned here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import pairwise
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,13 @@ from tpn2f.program import Program
 from tpn2f.trust.nearest import Nearest
 from tpn2f.wording import clean
 
-MOST_QUESTIONS = 20_000
-MOST_BYTES = 4_000_000
+MOST_QUESTIONS = 6_000
+MOST_BYTES = 1_200_000
 """How much text is kept, programs included: with these bounds a model stays small."""
-LONGEST = 400
+MOST_HASHED = 16_000
+MOST_KEYS = 1_000_000
+"""How many questions are kept as hashes, and how many hashes in all."""
+LONGEST = 300
 """The most characters of a question that is kept: a longer one is no use as evidence."""
 LONGEST_PROGRAM = 400
 """The most characters of a program that is kept."""
@@ -45,11 +48,9 @@ class Learned(NamedTuple):
     """What a model learned from."""
 
     text: str
-    """Empty if it is not to be kept."""
+    """Empty if it may not be quoted."""
     problem: Problem
     program: Program | None = None
-    source: str = ""
-    """The sources of texts share the room that there is."""
 
 
 class Recalled(NamedTuple):
@@ -59,15 +60,34 @@ class Recalled(NamedTuple):
     similarity: float
 
 
+class Hashes(NamedTuple):
+    """Questions as hashes of their words and pairs of words, one after the other."""
+
+    keys: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    """How many keys each question has."""
+
+
+NONE = Hashes(np.zeros(0, np.uint32), np.zeros(0, np.int64))
+
+
 class Memory:
     """What is known. Made by `remember`, or from what a checkpoint holds."""
 
-    def __init__(self, questions: Sequence[str], field: NDArray[np.uint8], programs: Sequence[str] = ()) -> None:
-        """`programs` are those of the questions, an empty text where one has none."""
-        self.questions, self.field = tuple(questions), field
-        self.programs = tuple(programs) or ("",) * len(self.questions)
+    def __init__(
+        self,
+        questions: Sequence[str],
+        field: NDArray[np.uint8],
+        programs: Sequence[str] = (),
+        hashed: Hashes = NONE,
+    ) -> None:
+        """`programs` are those of the questions, then those of the hashed ones; an empty text where one has none."""
+        self.questions, self.field, self.hashed = tuple(questions), field, hashed
+        self.programs = tuple(programs) or ("",) * (len(self.questions) + len(hashed.counts))
         self._bits = field.tobytes()  # single bytes are found faster here than in an array
-        self._index = _Index(self.questions)
+        told = _hash_all([_words(question) for question in self.questions])
+        keys, counts = np.concatenate([told.keys, hashed.keys]), np.concatenate([told.counts, hashed.counts])
+        self._index = _Index(keys, counts)
 
     def familiarity(self, problem: Problem) -> float:
         """The share of a problem's runs of words that occurred in training."""
@@ -84,81 +104,79 @@ class Memory:
         return all(bits[place >> 3] >> (place & 7) & 1 for place in _places(run, 8 * len(bits)))
 
     def nearest(self, text: str) -> Nearest | None:
-        """The question most like a text; None where none has a telling word in common."""
-        return next((Nearest(self.questions[place], near) for place, near in self._closest(text, 1)), None)
+        """The question most like a text among those that may be quoted; None where none has a word in common."""
+        found = self._index.closest(text, 1, len(self.questions))
+        return next((Nearest(self.questions[place], near) for place, near in found), None)
 
     def recall(self, text: str, count: int) -> list[Recalled]:
         """The programs of the questions most like a text, nearest first, each once."""
         found: dict[str, float] = {}
-        for place, near in self._closest(text, count):
+        for place, near in self._index.closest(text, count):
             found.setdefault(self.programs[place], near)
         return [Recalled(program, near) for program, near in found.items() if program]
 
-    def _closest(self, text: str, count: int) -> list[tuple[int, float]]:
-        return self._index.closest(text, count) if self.questions else []
-
     @classmethod
-    def parse(cls, lines: Sequence[str], field: NDArray[np.uint8]) -> Memory:
+    def parse(cls, lines: Sequence[str], field: NDArray[np.uint8], hashed: Hashes = NONE) -> Memory:
         """From what `lines` gave."""
         pairs = [line.partition("\t") for line in lines]
-        return cls([question for question, _, _ in pairs], field, [program for _, _, program in pairs])
+        return cls([question for question, _, _ in pairs if question], field, [one for _, _, one in pairs], hashed)
 
     def lines(self) -> list[str]:
-        """A line for every question: its text, and its program after a tab."""
-        return [f"{one}\t{program}" if program else one for one, program in zip(self.questions, self.programs)]
+        """A line for every question: its text, which a hashed one has not, and its program after a tab."""
+        texts = (*self.questions, *("" for _ in self.hashed.counts))
+        return [f"{text}\t{program}" if program else text for text, program in zip(texts, self.programs)]
 
 
 def remember(learned: Iterable[Learned], bits: int = BITS) -> Memory:
-    """The memory of training texts: of all of them their runs of words, of some of them text and program.
+    """The memory of training texts: of all of them their runs of words, of some of them text or hashes, and program.
 
-    Every source has an equal share of the room, and those that need less leave the rest to the others. Of a source the
-    texts that are kept are spread evenly over all short ones. The same texts give the same memory.
+    The texts that are kept are spread evenly over all short ones, those that are hashed over all that may not be
+    quoted. The same texts give the same memory.
     """
     runs: set[str] = set()
     seen: set[tuple[str, ...]] = set()
-    short: dict[str, list[tuple[str, str]]] = {}
-    for text, problem, program, source in learned:
+    short: list[tuple[str, str]] = []
+    hidden: list[tuple[list[str], str]] = []
+    for text, problem, program in learned:
         if problem.words in seen:
             continue
         seen.add(problem.words)
         runs.update(runs_of_words(problem))
         runs.update(word for word in problem.words if word not in problem.bindings)
-        line = " ".join(clean(text).split())
-        if line and len(line) <= LONGEST:
-            told = str(program or "")
-            short.setdefault(source, []).append((line, told if len(told) <= LONGEST_PROGRAM else ""))
+        line, program_text = " ".join(clean(text).split()), str(program or "")
+        if len(program_text) > LONGEST_PROGRAM:
+            program_text = ""
+        if not line and program_text:
+            hidden.append((_words(told(problem)), program_text))
+        elif line and len(line) <= LONGEST:
+            short.append((line, program_text))
     field = np.zeros(bits // 8, dtype=np.uint8)
     for place in (place for run in runs for place in _places(run, bits)):
         field[place >> 3] |= 1 << (place & 7)
-    kept = _share(list(short.values()))
-    return Memory([line for line, _ in kept], field, [program for _, program in kept])
+    short, hidden = _spread(short), _spread_hashed(hidden)
+    programs = [program for some in (short, hidden) for _, program in some]
+    return Memory([line for line, _ in short], field, programs, _hash_all([words for words, _ in hidden]))
 
 
-def _share(sources: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """What is kept of every source."""
-    kept: dict[int, list[tuple[str, str]]] = {}
-    count, size = MOST_QUESTIONS, MOST_BYTES
-    order = sorted(range(len(sources)), key=lambda place: _size(sources[place]))
-    for done, place in enumerate(order):
-        left = len(order) - done
-        kept[place] = _spread(sources[place], count // left, size // left)
-        count, size = count - len(kept[place]), size - _size(kept[place])
-    return [one for place in range(len(sources)) for one in kept[place]]
-
-
-def _spread(short: Sequence[tuple[str, str]], most: int, size: int) -> list[tuple[str, str]]:
+def _spread(short: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Some of the texts, as many as may be kept, evenly."""
-    count = min(len(short), most, int(size / _size(short) * len(short)) if short else 0)
+
+    def size(pairs: Sequence[tuple[str, str]]) -> int:
+        return sum(len(line.encode()) + len(program.encode()) + 2 for line, program in pairs)
+
+    count = min(len(short), MOST_QUESTIONS, int(MOST_BYTES / size(short) * len(short)) if short else 0)
     kept = [short[place * len(short) // count] for place in range(count)]
     # A spread over texts of unequal lengths may be a little too large.
-    while _size(kept) > size:
+    while size(kept) > MOST_BYTES:
         kept.pop()
     return kept
 
 
-def _size(pairs: Iterable[tuple[str, str]]) -> int:
-    """Bytes of lines with a text, a tab and a program."""
-    return sum(len(line.encode()) + len(program.encode()) + 2 for line, program in pairs)
+def _spread_hashed(hidden: Sequence[tuple[list[str], str]]) -> list[tuple[list[str], str]]:
+    """Some of the questions that are kept as hashes, evenly."""
+    keys = 2 * sum(len(words) for words, _ in hidden)
+    count = min(len(hidden), MOST_HASHED, int(MOST_KEYS / keys * len(hidden)) if keys else 0)
+    return [hidden[place * len(hidden) // count] for place in range(count)]
 
 
 def told(problem: Problem) -> str:
@@ -180,55 +198,50 @@ def _places(run: str, bits: int) -> list[int]:
 class _Index:
     """Questions by their words and pairs of words, weighed by how rare these are (TF-IDF)."""
 
-    def __init__(self, questions: Sequence[str]) -> None:
-        self.questions = questions
-        words = [_words(question) for question in questions]
-        self.ids = {word: k for k, word in enumerate(dict.fromkeys(w for one in words for w in one))}
-        # The same as `_keys` of every question, but for all at once: a model is loaded for one answer, too.
-        ids = np.array([self.ids[word] for one in words for word in one], dtype=np.int64)
-        owners = np.repeat(np.arange(len(words)), [len(one) for one in words])
-        inside = owners[1:] == owners[:-1]
-        neighbours = (((ids[:-1] + 1) << 32) + ids[1:] + 1)[inside]
-        self.keys, places = np.unique(np.concatenate([ids, neighbours]), return_inverse=True)
-        owners = np.concatenate([owners, owners[1:][inside]])
-        # A word that stands twice in a question counts once.
-        pairs = np.unique(places * len(words) + owners)
-        self.owners = pairs % max(len(words), 1)
-        counts = np.bincount(pairs // max(len(words), 1), minlength=len(self.keys))
-        self.ends = counts.cumsum()
-        self.starts = self.ends - counts
-        self.weights = np.log((1 + len(questions)) / (1 + counts)) + 1
-        squares = np.repeat(self.weights, counts) ** 2
-        self.norms = np.sqrt(np.bincount(self.owners, squares, len(questions))) + 1e-12
-        self.rarest = float(np.log(1 + len(questions)) + 1)
+    def __init__(self, keys: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
+        self.size = len(counts)
+        self.keys, places = np.unique(keys, return_inverse=True)
+        owners = np.repeat(np.arange(self.size), counts)
+        order = np.argsort(places, kind="stable")
+        self.owners = owners[order]
+        found = np.bincount(places, minlength=len(self.keys))
+        self.ends = found.cumsum()
+        self.starts = self.ends - found
+        self.weights = np.log((1 + self.size) / (1 + found)) + 1
+        squares = self.weights[places] ** 2
+        self.norms = np.sqrt(np.bincount(owners, squares, self.size)) + 1e-12
+        self.rarest = float(np.log(1 + self.size) + 1)
 
-    def _keys(self, words: Sequence[str]) -> list[int]:
-        """Numbers for words and pairs of neighbours; -1 has no question."""
-        ids = [self.ids.get(word, -1) for word in words]
-        pairs = (((a + 1) << 32) + b + 1 if a >= 0 and b >= 0 else -1 for a, b in pairwise(ids))
-        return [*ids, *pairs]
-
-    def closest(self, text: str, count: int) -> list[tuple[int, float]]:
-        """The places of the questions most like a text, and how like they are, nearest first."""
-        asked = _words(text)
-        names = set(asked) | set(pairwise(asked))
-        keys = np.unique(np.array(self._keys(asked), dtype=np.int64))
+    def closest(self, text: str, count: int, among: int | None = None) -> list[tuple[int, float]]:
+        """The places of the questions most like a text, and how like they are, nearest first; `among` so many only."""
+        keys = _hash_all([_words(text)]).keys
         places = np.searchsorted(self.keys, keys).clip(max=max(len(self.keys) - 1, 0))
         found = places[self.keys[places] == keys] if len(self.keys) else places[:0]
         if not len(found):
             return []
-        scores = np.zeros(len(self.questions))
+        scores = np.zeros(self.size)
         for place in found:
             scores[self.owners[self.starts[place] : self.ends[place]]] += self.weights[place] ** 2
-        new = (len(names) - len(found)) * self.rarest**2
+        new = (len(keys) - len(found)) * self.rarest**2
         length = float(np.sqrt((self.weights[found] ** 2).sum() + new))
-        scores /= self.norms * length
-        if count == 1:
-            order = [int(scores.argmax())]
-        else:
-            some = np.argpartition(-scores, min(count, len(scores) - 1))[:count]
-            order = sorted(some.tolist(), key=lambda place: (-scores[place], place))
+        scores = (scores / (self.norms * length))[:among]
+        some = np.argpartition(-scores, min(count, len(scores)) - 1)[:count] if len(scores) else []
+        order = sorted(map(int, some), key=lambda place: (-scores[place], place))
         return [(place, min(float(scores[place]), 1.0)) for place in order if scores[place] > 0]
+
+
+def _hash_all(texts: Sequence[Sequence[str]]) -> Hashes:
+    """Words and pairs of neighbours of every text as numbers; what stands twice in a text counts once."""
+    single = {word: crc32(word.encode("utf-8", "replace")) for words in texts for word in words}
+    words = np.array([single[word] for some in texts for word in some], dtype=np.uint64)
+    owners = np.repeat(np.arange(len(texts), dtype=np.uint64), [len(some) for some in texts])
+    inside = owners[1:] == owners[:-1]
+    pairs = ((words[:-1] * np.uint64(0x9E3779B1) + words[1:]) & np.uint64(0xFFFFFFFF))[inside]
+    both, owner = np.concatenate([words, pairs]), np.concatenate([owners, owners[1:][inside]])
+    # A question and a key of it in one number, so that they are sorted by question.
+    joined = np.unique(owner << np.uint64(32) | both)
+    counts = np.bincount((joined >> np.uint64(32)).astype(np.int64), minlength=len(texts))
+    return Hashes((joined & np.uint64(0xFFFFFFFF)).astype(np.uint32), counts.astype(np.int64))
 
 
 def _words(text: str) -> list[str]:
