@@ -41,7 +41,7 @@ GRADES = {
     "X": "no program that gives the answer is known",
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 60_000, "dev": 600, "test": 2_000}
+GENERATED_COUNT: Mapping[str, int] = {"train": 72_000, "dev": 600, "test": 2_000}
 LATER, LATER_COUNT = "stories-later", 2_000
 """Stories that were written after the models were trained, for judging; and how many problems are made of them."""
 SEED = 1
