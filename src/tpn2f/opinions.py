@@ -16,7 +16,7 @@ from tpn2f.trust.memory import Memory, told
 
 NEIGHBOURS = 5
 """How many known questions are looked at."""
-NEAR = 0.4
+NEAR = 0.8
 """Known questions that are less like it say nothing about a question."""
 UNWRITTEN = -20.0
 """The opinion of a model that has no symbols for a program."""
