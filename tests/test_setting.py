@@ -227,13 +227,33 @@ def test_a_belief_without_signals_is_one(stranger) -> None:
         (torch.zeros(1 << 23, dtype=torch.uint8), "", "expected a row of bytes"),
         (torch.zeros(8), "", "expected a row of bytes"),
         (torch.zeros(8, dtype=torch.uint8), "a\n" * 100_000, "has 100,000 questions; expected at most"),
-        (torch.zeros(8, dtype=torch.uint8), "a" * 10_000, "of at most 300 characters each"),
+        (torch.zeros(8, dtype=torch.uint8), "a" * 10_000, "of at most 701 characters each"),
     ],
 )
 def test_a_memory_is_small(solver: Solver, tmp_path: Path, field: torch.Tensor, known: str, expected: str) -> None:
     made = checkpoint(solver)
     tensors = {**made.tensors, "memory": {"runs": field}}
     write_checkpoint(tmp_path / "best", Checkpoint(tensors, made.state, {**made.texts, "known.txt": known}))
+    with pytest.raises(CheckpointError, match=expected):
+        Solver.load(tmp_path / "best")
+
+
+@pytest.mark.parametrize(
+    ("keys", "counts", "known", "expected"),
+    [
+        (torch.zeros(4), torch.ones(4, dtype=torch.int32), "", "no rows of whole numbers"),
+        (torch.zeros(4, dtype=torch.int32), torch.ones(3, dtype=torch.int32), "", "4 hashes"),
+        (torch.zeros(4, dtype=torch.int32), torch.tensor([5, -1], dtype=torch.int32), "", "do not add up"),
+        (torch.zeros(4, dtype=torch.int32), torch.zeros(50_000, dtype=torch.int32), "", "do not add up"),
+        (torch.zeros(4, dtype=torch.int32), torch.full((2,), 2, dtype=torch.int32), "a\tb\n\tc\n", "expected 2"),
+        (torch.zeros(2, dtype=torch.int32), torch.full((1,), 2, dtype=torch.int32), "\tb\na\n", "behind the questions"),
+    ],
+)
+def test_hashes_fit_the_programs(solver: Solver, tmp_path: Path, keys, counts, known: str, expected: str) -> None:
+    made = checkpoint(solver)
+    memory = {"runs": torch.zeros(8, dtype=torch.uint8), "keys": keys, "counts": counts}
+    texts = {**made.texts, "known.txt": known}
+    write_checkpoint(tmp_path / "best", Checkpoint({**made.tensors, "memory": memory}, made.state, texts))
     with pytest.raises(CheckpointError, match=expected):
         Solver.load(tmp_path / "best")
 

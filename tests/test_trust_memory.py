@@ -6,7 +6,7 @@ import pytest
 from tpn2f.domain import Problem
 from tpn2f.program import Program
 from tpn2f.trust import memory
-from tpn2f.trust.memory import Learned, Memory, Recalled, remember, runs_of_words, told
+from tpn2f.trust.memory import KnownProgram, Learned, Memory, remember, runs_of_words, told
 
 TEXTS = (
     "A train goes 180 miles in 3 hours. How fast is it?",
@@ -80,14 +80,14 @@ def test_the_programs_of_near_questions_are_recalled_nearest_first():
     found = with_programs().recall("Tom has 9 apples and buys 2 more pears, how many are off?", 2)
     assert [one.program for one in found] == ["add(n0, n1)", "multiply(n0, n1)"]
     assert 0 < found[1].similarity < found[0].similarity < 1
-    assert with_programs().recall(told(problem(TEXTS[1])), 9)[0] == Recalled("add(n0, n1)", pytest.approx(1.0))
+    assert with_programs().recall(told(problem(TEXTS[1])), 9)[0] == KnownProgram("add(n0, n1)", pytest.approx(1.0))
     assert known().recall(TEXTS[1], 3) == [] == with_programs().recall("zork", 3)
 
 
 def test_a_program_is_recalled_once_with_the_nearest_of_its_questions():
     same = Program.parse("add(n0, n1)")
     memory = remember(Learned(text, problem(text), same) for text in TEXTS)
-    assert memory.recall(TEXTS[2], 3) == [Recalled("add(n0, n1)", pytest.approx(1.0))]
+    assert memory.recall(TEXTS[2], 3) == [KnownProgram("add(n0, n1)", pytest.approx(1.0))]
 
 
 def test_lines_hold_questions_and_programs():
@@ -107,13 +107,13 @@ def hashed() -> Memory:
 def test_what_may_not_be_quoted_is_recalled_and_not_shown():
     memory = hashed()
     assert memory.questions == TEXTS[1:2] and len(memory.hashed.counts) == 2
-    assert memory.recall(TEXTS[0], 1) == [Recalled("divide(n0, n1)", pytest.approx(1.0))]
+    assert memory.recall(TEXTS[0], 1) == [KnownProgram("divide(n0, n1)", pytest.approx(1.0))]
     near = memory.nearest(TEXTS[0])
     assert near is None or near.text == TEXTS[1]
     assert not any("train" in line or "shirt" in line for line in memory.lines())
     again = Memory.parse(memory.lines(), memory.field, memory.hashed)
-    assert again.recall(TEXTS[2], 1) == [Recalled("multiply(n0, n1)", pytest.approx(1.0))]
-    assert again.recall(TEXTS[1], 1) == [Recalled("add(n0, n1)", pytest.approx(1.0))]
+    assert again.recall(TEXTS[2], 1) == [KnownProgram("multiply(n0, n1)", pytest.approx(1.0))]
+    assert again.recall(TEXTS[1], 1) == [KnownProgram("add(n0, n1)", pytest.approx(1.0))]
 
 
 def test_only_so_many_are_hashed(monkeypatch):

@@ -53,7 +53,7 @@ class Learned(NamedTuple):
     program: Program | None = None
 
 
-class Recalled(NamedTuple):
+class KnownProgram(NamedTuple):
     """The program of a training question that is like another text."""
 
     program: str
@@ -108,12 +108,12 @@ class Memory:
         found = self._index.closest(text, 1, len(self.questions))
         return next((Nearest(self.questions[place], near) for place, near in found), None)
 
-    def recall(self, text: str, count: int) -> list[Recalled]:
+    def recall(self, text: str, count: int) -> list[KnownProgram]:
         """The programs of the questions most like a text, nearest first, each once."""
         found: dict[str, float] = {}
         for place, near in self._index.closest(text, count):
             found.setdefault(self.programs[place], near)
-        return [Recalled(program, near) for program, near in found.items() if program]
+        return [KnownProgram(program, near) for program, near in found.items() if program]
 
     @classmethod
     def parse(cls, lines: Sequence[str], field: NDArray[np.uint8], hashed: Hashes = NONE) -> Memory:

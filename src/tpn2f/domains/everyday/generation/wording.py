@@ -152,14 +152,15 @@ class _Parser:
         mark = OPEN + chr(_FIRST + self.numbers.index(name))
         money = before == "$" or (bool(rest) and rest[-1] in ("dollar", "euro", "pound"))
         numeral = head.endswith("#") or before in ("$", "-", "/", ":") or (not rest and after in tuple("%-/:"))
-
-        def figure(telling: Telling) -> str:
-            return mark + write(telling.quantities[name], telling.chance, numeral=numeral, money=money) + CLOSE
-
+        # Not a function with a name: types are checked in tests, and that takes long for each of many thousands.
+        figure: Part = lambda telling: (  # noqa: E731
+            mark + write(telling.quantities[name], telling.chance, numeral=numeral, money=money) + CLOSE
+        )
         if not rest:
             return figure
-        middle, noun = [self._middle(word) for word in rest[:-1]], self._counted(rest[-1], name)
-        return lambda telling: " ".join([figure(telling), *(_join((m,), telling) for m in middle), noun(telling)])
+        parts = [figure, *(part for word in rest[:-1] for part in (" ", self._middle(word))), " "]
+        noun = self._counted(rest[-1], name)
+        return lambda telling: _join((*parts, noun), telling)
 
     def _known(self, name: str) -> None:
         if name not in self.numbers:
@@ -171,18 +172,17 @@ class _Parser:
     def _counted(self, word: str, name: str) -> Callable[[Telling], str]:
         if word in self.slots:
             self.used_slots.add(word)
-
-            def counted(telling: Telling) -> str:
-                noun = telling.word(word)
-                if not isinstance(noun, Noun):
-                    raise DataError(f"template {self.text!r}: {word} is no noun")
-                return noun.one if telling.quantities[name].value == 1 else noun.many
-
-            return counted
+            return lambda telling: self._count(telling, word, name)
         if word[:1].isupper():
             raise self.fail(f"there is no slot {word!r}")
         many = plural(word)
         return lambda telling: word if telling.quantities[name].value == 1 else many
+
+    def _count(self, telling: Telling, word: str, name: str) -> str:
+        noun = telling.word(word)
+        if not isinstance(noun, Noun):
+            raise DataError(f"template {self.text!r}: {word} is no noun")
+        return noun.one if telling.quantities[name].value == 1 else noun.many
 
     def _slot(self, body: str) -> Part:
         found = re.fullmatch(r"([A-Z]\w*?)(?:\.(\w+)|('s)|~(.+))?", body)

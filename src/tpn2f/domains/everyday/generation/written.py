@@ -52,14 +52,13 @@ class _Block:
 
     def define(self, text: str) -> str:
         """The text with its numbers named only; where they come from is noted."""
+        return _NUMBER.sub(self._note, text)
 
-        def note(found: re.Match[str]) -> str:
-            if found[1] in self.numbers:
-                raise DataError(f"{self.where}: the number {found[1]} is defined twice")
-            self.numbers[found[1]] = found[2].strip()
-            return f"{{{found[1]}}}"
-
-        return _NUMBER.sub(note, text)
+    def _note(self, found: re.Match[str]) -> str:
+        if found[1] in self.numbers:
+            raise DataError(f"{self.where}: the number {found[1]} is defined twice")
+        self.numbers[found[1]] = found[2].strip()
+        return f"{{{found[1]}}}"
 
 
 def read_written(text: str, theme: str) -> list[ProblemKind]:
@@ -148,26 +147,27 @@ def read_program(expression: str) -> Program:
     except SyntaxError as error:
         raise DataError(f"{expression!r} is not an expression: {error.msg}") from None
     steps: list[RelationalTuple] = []
-
-    def word(node: ast.expr) -> str:
-        match node:
-            case ast.Name(id=name):
-                return name
-            case ast.Constant(value=int() | float() as value):
-                known = constant(Fraction(str(value)))
-                if known is None:
-                    raise DataError(f"{expression!r}: {value} is no constant of everyday programs")
-                return known
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _RELATIONS:
-                arguments = word(left), word(right)
-                steps.append(RelationalTuple(_RELATIONS[type(op)], arguments))
-                return f"#{len(steps) - 1}"
-        raise DataError(f"{expression!r}: {ast.unparse(node)} is not one of + - * / over numbers")
-
-    word(tree)
+    _add_steps(tree, expression, steps)
     if not steps:
         raise DataError(f"{expression!r} computes nothing")
     return Program(tuple(steps))
+
+
+def _add_steps(node: ast.expr, expression: str, steps: list[RelationalTuple]) -> str:
+    """Adds what a part of an expression computes; returns the word for its value."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Constant(value=int() | float() as value):
+            known = constant(Fraction(str(value)))
+            if known is None:
+                raise DataError(f"{expression!r}: {value} is no constant of everyday programs")
+            return known
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _RELATIONS:
+            arguments = _add_steps(left, expression, steps), _add_steps(right, expression, steps)
+            steps.append(RelationalTuple(_RELATIONS[type(op)], arguments))
+            return f"#{len(steps) - 1}"
+    raise DataError(f"{expression!r}: {ast.unparse(node)} is not one of + - * / over numbers")
 
 
 def _letters(program: Program) -> set[str]:
