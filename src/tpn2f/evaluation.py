@@ -174,8 +174,10 @@ def evaluate_model(
     clock, started = time.perf_counter(), time.process_time()
     predictions = [_best(solver, mode, *pair).program for pair in zip(shown, found.candidates, strict=True)]
     title = mode.name(domain)
-    if mode.guided and solver.second is not None:
-        title += ", with a second opinion"
+    if mode.guided and mode.width > 1:
+        helped = {"memory": solver.recalls, "a second opinion": solver.second is not None}
+        if any(helped.values()):
+            title += f", with {' and '.join(name for name, there in helped.items() if there)}"
     system = f"retrieval+model: {name} ({title})" if mixed else f"{name} ({title})"
     report = _score(splits, split, system, examples, predictions, judges)
     decoding, scoring = found.cpu_seconds, time.process_time() - started
@@ -203,6 +205,9 @@ def evaluate_model(
         notes.append(f"chosen by the first {mode.tests} tests of each example, scored by the others")
     if mode.options:
         notes.append("chosen with the options of each question shown, but not the letter of the right one")
+    near = sum(any(one.recalled for one in candidates) for candidates in found.candidates)
+    if mode.guided and solver.recalls:
+        notes.append(f"for {near:,} questions a known one was near, whose program was a candidate, too")
     if mode.guided and solver.choice is not None:
         notes.append("chosen among candidates that make sense by signals, as calibrate found them on dev")
     if mixed:

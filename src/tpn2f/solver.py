@@ -182,12 +182,17 @@ class Solver(Chooser):
         found = self.predict(problems, width, masked, progress=progress)
         if width == 1:
             return found
-        if self.memory is not None:
+        if self.memory is not None and self.recalls:
             found = add_recalled(self.model, self.codec, self.domain, self.memory, problems, found)
         if self.second is None:
             return found
         others = self.second.propose(problems, width, masked)
         return join_opinions((self.model, self.codec), (self.second.model, self.second.codec), problems, found, others)
+
+    @property
+    def recalls(self) -> bool:
+        """Whether programs of known questions are candidates where people are answered."""
+        return self.memory is not None and any(self.memory.programs)
 
     def without_types(self) -> Solver:
         """The same, but its masks come from the signatures of relations alone."""

@@ -130,8 +130,11 @@ def _data(config: Config, checkpoint: Checkpoint) -> str:
         ("data sha256", str(checkpoint.state.get("data_sha256", "unknown"))),
     ]
     if MEMORY in checkpoint.tensors:
-        known = checkpoint.texts.get(KNOWN, "").count("\n")
-        told = f"{known:,} training questions as text ({KNOWN}); which runs of words occurred, hashed"
+        lines = checkpoint.texts.get(KNOWN, "").splitlines()
+        hashed = sum(line.startswith("\t") for line in lines)
+        told = f"{len(lines) - hashed:,} training questions as text ({KNOWN}); which runs of words occurred, hashed"
+        if hashed:
+            told += f"; {hashed:,} further questions as hashes of their words, with their programs"
         rows.append(("remembers", told))
     return "\n".join(["## Data and licences", "", *_table(rows)])
 
