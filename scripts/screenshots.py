@@ -78,7 +78,7 @@ def ask_lisp(page: Page) -> None:
     page.locator("#examples button").first.click()
     settle(page)
     page.wait_for_selector(".passed[data-passed=true], .passed[data-passed=false]", timeout=60_000)
-    page.locator(".lisp .call").nth(1).hover(position={"x": 6, "y": 8})
+    page.locator(".lisp .call").nth(1).hover(position={"x": 6, "y": 8}, force=True)
 
 
 def answer_file(page: Page) -> None:
