@@ -25,8 +25,8 @@ from tpn2f.wording import clean
 MOST_QUESTIONS = 6_000
 MOST_BYTES = 1_200_000
 """How much text is kept, programs included: with these bounds a model stays small."""
-MOST_HASHED = 16_000
-MOST_KEYS = 1_000_000
+MOST_HASHED = 20_000
+MOST_KEYS = 1_500_000
 """How many questions are kept as hashes, and how many hashes in all."""
 LONGEST = 300
 """The most characters of a question that is kept: a longer one is no use as evidence."""
