@@ -86,8 +86,11 @@ class Memory:
         self.programs = tuple(programs) or ("",) * (len(self.questions) + len(hashed.counts))
         self._bits = field.tobytes()  # single bytes are found faster here than in an array
         told = _hash_all([_words(question) for question in self.questions])
-        keys, counts = np.concatenate([told.keys, hashed.keys]), np.concatenate([told.counts, hashed.counts])
-        self._index = _Index(keys, counts)
+        # How rare a word is among the texts says best which of them is like another text.
+        self._texts = self._all = _Index(*told)
+        if len(hashed.counts):
+            keys, counts = np.concatenate([told.keys, hashed.keys]), np.concatenate([told.counts, hashed.counts])
+            self._all = _Index(keys, counts)
 
     def familiarity(self, problem: Problem) -> float:
         """The share of a problem's runs of words that occurred in training."""
@@ -105,13 +108,13 @@ class Memory:
 
     def nearest(self, text: str) -> Nearest | None:
         """The question most like a text among those that may be quoted; None where none has a word in common."""
-        found = self._index.closest(text, 1, len(self.questions))
+        found = self._texts.closest(text, 1)
         return next((Nearest(self.questions[place], near) for place, near in found), None)
 
     def recall(self, text: str, count: int) -> list[KnownProgram]:
         """The programs of the questions most like a text, nearest first, each once."""
         found: dict[str, float] = {}
-        for place, near in self._index.closest(text, count):
+        for place, near in self._all.closest(text, count):
             found.setdefault(self.programs[place], near)
         return [KnownProgram(program, near) for program, near in found.items() if program]
 
@@ -212,8 +215,8 @@ class _Index:
         self.norms = np.sqrt(np.bincount(owners, squares, self.size)) + 1e-12
         self.rarest = float(np.log(1 + self.size) + 1)
 
-    def closest(self, text: str, count: int, among: int | None = None) -> list[tuple[int, float]]:
-        """The places of the questions most like a text, and how like they are, nearest first; `among` so many only."""
+    def closest(self, text: str, count: int) -> list[tuple[int, float]]:
+        """The places of the questions most like a text, and how like they are, nearest first."""
         keys = _hash_all([_words(text)]).keys
         places = np.searchsorted(self.keys, keys).clip(max=max(len(self.keys) - 1, 0))
         found = places[self.keys[places] == keys] if len(self.keys) else places[:0]
@@ -224,8 +227,8 @@ class _Index:
             scores[self.owners[self.starts[place] : self.ends[place]]] += self.weights[place] ** 2
         new = (len(keys) - len(found)) * self.rarest**2
         length = float(np.sqrt((self.weights[found] ** 2).sum() + new))
-        scores = (scores / (self.norms * length))[:among]
-        some = np.argpartition(-scores, min(count, len(scores)) - 1)[:count] if len(scores) else []
+        scores /= self.norms * length
+        some = np.argpartition(-scores, min(count, len(scores)) - 1)[:count]
         order = sorted(map(int, some), key=lambda place: (-scores[place], place))
         return [(place, min(float(scores[place]), 1.0)) for place in order if scores[place] > 0]
 
