@@ -97,6 +97,11 @@ def test_lines_hold_questions_and_programs():
     assert Memory.parse(known().lines(), memory.field).programs == ("", "", "")
 
 
+def test_an_empty_line_does_not_move_the_programs():
+    memory = Memory.parse(["", *with_programs().lines()], with_programs().field)
+    assert memory.recall(TEXTS[0], 1) == [KnownProgram("divide(n0, n1)", pytest.approx(1.0))]
+
+
 def hashed() -> Memory:
     programs = ("divide(n0, n1)", "add(n0, n1)", "multiply(n0, n1)")
     quoted = ("", TEXTS[1], "")

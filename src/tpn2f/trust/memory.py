@@ -122,7 +122,8 @@ class Memory:
     def parse(cls, lines: Sequence[str], field: NDArray[np.uint8], hashed: Hashes = NONE) -> Memory:
         """From what `lines` gave."""
         pairs = [line.partition("\t") for line in lines]
-        return cls([question for question, _, _ in pairs if question], field, [one for _, _, one in pairs], hashed)
+        questions = [question for question, tab, _ in pairs if question or not tab]
+        return cls(questions, field, [program for _, _, program in pairs], hashed)
 
     def lines(self) -> list[str]:
         """A line for every question: its text, which a hashed one has not, and its program after a tab."""
