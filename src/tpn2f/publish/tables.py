@@ -122,7 +122,7 @@ def _waiting(folder: Path) -> list[list[str]]:
         if name.endswith("before"):
             continue
         then = commands.get(f"{name}, before")
-        older = f" (version 0.1.0: {then:,.0f})" if then else ""
+        older = f" (an older version: {then:,.0f})" if then else ""
         rows.append([f"`tpn2f`: {name}, milliseconds, median of {facts['times']}", "", f"{now:,.0f}{older}"])
     for name, one in facts["one_answer_after_loading"].items():
         waits = f"{one['median']:.0f}; {one['slowest_of_20']:.0f}"
@@ -139,7 +139,7 @@ def _bulk(folder: Path) -> list[list[str]]:
     rates = speed["questions_a_second"]
     ratios = f"{speed['ray_times_one_process']:.2f} times one process"
     if "older" in speed["printed_with"]:
-        ratios += f", {speed['ray_times_printed']:.2f} times version 0.1.0"
+        ratios += f", {speed['ray_times_printed']:.2f} times an older version"
     minutes = f"{faults['answers']:,} answers in {faults['seconds'] / 60:.0f} minutes"
     return [
         [f"{speed['questions']:,} questions on Ray, 2 actors: answers a second", "", f"{rates['ray']:.0f} ({ratios})"],
