@@ -16,12 +16,11 @@ from tpn2f.errors import DataError
 from tpn2f.memory.recall import Recalled
 from tpn2f.program import Program
 from tpn2f.search import Candidate
+from tpn2f.trust.nearest import closeness
 
 MERITS = ("log_probability", "closeness", "share", "votes")
 FLOOR = -30.0
 """Less log-probability than this is no worse: the model has never heard of it."""
-NEAREST = 1.02
-"""Closeness is -log(this - similarity): between 0.9 and 1 similarity says more than between 0.3 and 0.4."""
 RIDGE = 1.0
 """How strongly weights are drawn to 0, with merits of deviation 1."""
 
@@ -45,10 +44,7 @@ class Mixture:
 def merits(candidates: Sequence[Recalled]) -> np.ndarray:
     """A row per candidate."""
     return np.array(
-        [
-            (max(one.log_probability, FLOOR), -math.log(NEAREST - min(one.similarity, 1.0)), one.share, one.votes)
-            for one in candidates
-        ]
+        [(max(one.log_probability, FLOOR), closeness(one.similarity), one.share, one.votes) for one in candidates]
     )
 
 

@@ -16,7 +16,7 @@ from tpn2f.domain import Problem
 from tpn2f.program import Program, reference
 from tpn2f.trust.caution import may_matter, may_turn
 from tpn2f.trust.memory import Memory, told
-from tpn2f.trust.nearest import Nearest
+from tpn2f.trust.nearest import Nearest, closeness
 from tpn2f.wording import cut
 
 MOST_COUNTED = 10
@@ -31,8 +31,6 @@ UNFAMILIAR = 0.4
 """Below this share of known runs of words a text is unlike what was learned from."""
 FAR = 0.35
 """Below this similarity the nearest known question is another kind of question."""
-NEAREST = 1.02
-"""Between a similarity of 0.9 and 1 there is more than between 0.3 and 0.4: what counts is -log(this - similarity)."""
 MOST_WORDS = 12
 """The most unknown words that are named."""
 
@@ -166,7 +164,7 @@ def signals(answered: Answered) -> dict[str, float]:
         "size": math.log10(min(max(abs(number or 0.0), 1e-3), 1e9)),
         "numbers": float(min(len(answered.problem.bindings), MOST_COUNTED)),
         "words": math.log(max(len(answered.problem.words), 1)),
-        "recalled": -math.log(NEAREST - min(answered.recalled, 1.0)),
+        "recalled": closeness(answered.recalled),
         **strange_signals(answered),
     }
     if answered.second is not None:
