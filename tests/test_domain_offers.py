@@ -30,6 +30,7 @@ from tpn2f.domain import (
     JudgesTypes,
     ListsSkipped,
     NamesLicences,
+    RemembersMore,
     ReadsWithInputs,
     TellsUnits,
     grades_of,
@@ -46,7 +47,7 @@ SOURCE = Path(tpn2f.__file__).parent
 MATHQA = {HasSteps, HasNotation, DescribesSteps, HasOptions, ListsSkipped, HasDoubts, ComputesDirectly}
 TYPED = {HasTyping, offers.HasTreeTyping, JudgesTypes}
 ALGOLISP = TYPED | {HasTests, offers.TracesRuns, offers.ChecksValues, ListsSkipped, Generates, HasRoles}
-EVERYDAY = MATHQA | {HasGrades, HasRoles, NamesLicences, JudgesAnswers, DoubtsAnswers, TellsUnits}
+EVERYDAY = MATHQA | {HasGrades, HasRoles, NamesLicences, RemembersMore, JudgesAnswers, DoubtsAnswers, TellsUnits}
 FUNCTIONS = {HasSteps, HasDoc, HasMentions, HasInputs, ReadsWithInputs, ListsSkipped}
 OFFERS = MATHQA | ALGOLISP | EVERYDAY | FUNCTIONS | {HasRelationClasses}
 

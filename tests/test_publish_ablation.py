@@ -1,18 +1,29 @@
 """The ablation: a step keeps what those before it have, rows are comparable, scored rows are left, costs are told."""
 
+import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from test_publish_reproduce import TINY
-from tpn2f.config import Config
-from tpn2f.domain import load_domain, split_roles
+from tpn2f.config import Config, load_config
+from tpn2f.domain import Splits, load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
 from tpn2f.evaluation import Mode
 from tpn2f.model import systems
-from tpn2f.publish.ablation import ROWS, STEPS, TASKS, ablation_config, ablation_rows, ablation_table
+from tpn2f.publish.ablation import (
+    ROWS,
+    STEPS,
+    SYSTEMS,
+    TASKS,
+    ablation_config,
+    ablation_rows,
+    ablation_table,
+    options_table,
+)
 from tpn2f.publish.reproduce import TABLES, Table, is_kept
 
 CONFIGS = Path(__file__).parent.parent / "configs"
@@ -129,3 +140,68 @@ def test_a_row_that_is_scored_is_left_as_it_is(tpn2f, tmp_path, monkeypatch):
     monkeypatch.setitem(TABLES, "arithmetic", replace(tiny, keeps=False))
     config = ablation_config(CONFIGS, next(iter(ROWS)))
     assert not is_kept("arithmetic", "tiny", config, tmp_path / "results")
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    path = CONFIGS.parent / "benchmarks" / "options.py"
+    spec = importlib.util.spec_from_file_location("options", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_an_option_is_measured_alone(benchmark, tmp_path):
+    changes = benchmark.option_settings(tmp_path / "vectors.safetensors")
+    configs = benchmark.option_configs(changes, 100)
+    assert list(configs) == [(system, option) for system in SYSTEMS for option in changes]
+    for system in SYSTEMS:
+        plain = configs[system, "plain"].model
+        assert plain == replace(config_of("mathqa", system, "words").model, bidirectional=False)
+        expected = {
+            "bidirectional": {"bidirectional": True},
+            "grounded": {"grounded": True},
+            "sharp attention": {"attention": "general", "sharpness": 4.0, "attention_guide": 0.3},
+            "repeats": {"repeats": True},
+            "static vectors": {"d_static": 100},
+            "MiniLM, frozen": {"d_contextual": 384},
+            "MiniLM, tuned": {"d_contextual": 384, "reader_layers": 2},
+        }
+        assert ["plain", *expected] == list(changes)
+        assert all(configs[system, option].model == replace(plain, **more) for option, more in expected.items())
+
+
+def test_options_take_turns_and_write_programs_of_one_length(benchmark, tmp_path):
+    """A round with small models; `benchmarks/options.py` takes MathQA and MiniLM."""
+    (tmp_path / "tiny.toml").write_text(TINY)
+    tiny = load_config(tmp_path / "tiny.toml", ["data.limit=80", "training.evaluate_examples=1"])
+    configs = {
+        ("tpn2f", "plain"): tiny,
+        ("tpn2f", "grounded"): replace(tiny, model=replace(tiny.model, grounded=True)),
+    }
+    domain = load_domain("arithmetic")
+    splits = Splits(domain)
+    times = benchmark.measure(configs, domain, splits, splits.take("dev", 4), tmp_path, 1)
+    assert list(times) == ["training", "decoding"] and all(list(found) == list(configs) for found in times.values())
+    assert all(len(seconds) == 1 and seconds[0] > 0 for found in times.values() for seconds in found.values())
+    with pytest.raises(SystemExit, match="4 batches are too few for 2 rounds of 2"):
+        benchmark.measure(configs, domain, splits, splits.take("dev", 4), tmp_path, 2)
+    # The median is of the ratios within a round, so a busy round does no harm.
+    slow = {("tpn2f", "plain"): [1.0, 8.0, 2.0], ("tpn2f", "grounded"): [1.5, 12.0, 4.0]}
+    found = benchmark.costs({"training": slow}, "tpn2f", "grounded")
+    assert found == {"training_cpu_seconds": 4.0, "training_ratio": 1.5, "training_quartiles": [1.5, 1.75]}
+
+
+def test_the_table_has_what_an_option_costs(tmp_path):
+    assert options_table(tmp_path) == "No option is measured yet."
+    measured = {"training_cpu_seconds": 0.0684, "decoding_cpu_seconds": 0.0282}
+    rows = [
+        {"encoder": "LSTM2TP", "option": "plain", **measured, "training_ratio": 1.0, "decoding_ratio": 1.0},
+        {"encoder": "LSTM2TP", "option": "grounded", **measured, "training_ratio": 1.058, "decoding_ratio": 21.6},
+    ]
+    (tmp_path / "benchmark_options.json").write_text(json.dumps({"rows": rows}))
+    assert options_table(tmp_path).splitlines()[2:] == [
+        "| LSTM2TP, plain | 68 ms | 28 ms |",
+        "| LSTM2TP, + grounded | 1.06 times plain | 21.60 times plain |",
+    ]

@@ -67,6 +67,9 @@ class TrainingConfig:
     """Where word embeddings start: `random`; `company`, alike for words with the same neighbours in training; or a file
     that `tpn2f data vectors` made, such as GloVe's. They are learned further. With `model.d_static` the file's vectors
     stay fixed instead, and are projected and added."""
+    start: str = ""
+    """A trained model of the same sizes to start from, bundled or a run directory: for learning more, or from texts of
+    your own. Words and symbols are found by their names. Empty for a start from nothing."""
     recurrent_rate: float = 1.0
     """A factor on the learning rate of recurrent weights; large recurrences learn faster with less than 1."""
     reader_rate: Amount = 0.05

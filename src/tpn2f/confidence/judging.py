@@ -19,7 +19,17 @@ from tpn2f.checkpoint import locked, read_checkpoint, write_checkpoint
 from tpn2f.confidence.choosing import Considered
 from tpn2f.confidence.sources import Trust
 from tpn2f.confidence.temperature import Calibration, Judged
-from tpn2f.domain import Domain, Example, JudgesAnswers, NamesLicences, Problem, Splits, split_parts, split_roles
+from tpn2f.domain import (
+    Domain,
+    Example,
+    JudgesAnswers,
+    NamesLicences,
+    Problem,
+    RemembersMore,
+    Splits,
+    split_parts,
+    split_roles,
+)
 from tpn2f.errors import DataError
 from tpn2f.pretrained import find_model
 from tpn2f.program import Program
@@ -110,7 +120,9 @@ def make_memory(domain: Domain, train: str, splits: Splits | None = None) -> Mem
     Only texts that the domain calls quotable are kept as texts: nobody else's data goes into a model.
     """
     taken = splits or Splits(domain)
-    parts = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
+    more = domain.remembered if isinstance(domain, RemembersMore) else {}
+    learned = [re.sub(r"\*.*", "", part).strip() for part in split_parts(train)]
+    parts = [more.get(part, part) for part in learned]
     quotable = domain.quotable if isinstance(domain, NamesLicences) else ()
     return remember(
         Learned(example.text if part in quotable else "", example.problem, example.program)

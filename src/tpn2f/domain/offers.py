@@ -306,6 +306,14 @@ class NamesLicences(Protocol):
 
 
 @runtime_checkable
+class RemembersMore(Protocol):
+    """A memory may hold more than what is clear enough to learn from."""
+
+    remembered: Mapping[str, str]
+    """Training split -> the split that a memory keeps in its place."""
+
+
+@runtime_checkable
 class HasDoubts(Protocol):
     """The makers of the data marked records as doubtful: the reason and the ids."""
 

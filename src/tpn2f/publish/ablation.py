@@ -26,6 +26,8 @@ STEPS = {
     "tuned": "+ MiniLM, tuned",
 }
 SYSTEMS = {"lstm2tp": "LSTM2TP", "tpn2f": "TP-N2F"}
+OPTIONS = "benchmark_options.json"
+"""What `benchmarks/options.py` measured."""
 FIRST = 1500
 """So many examples of a split are scored, the first ones: all of dev would cost more than some trainings."""
 
@@ -124,6 +126,21 @@ def ablation_table(task: str) -> Callable[[Path], str]:
         return markdown(rows) if len(rows) > 1 else "No row is scored yet."
 
     return table
+
+
+def options_table(folder: Path) -> str:
+    """What each option of the reader costs in CPU time, against the plain reader, for each encoder."""
+    if not (folder / OPTIONS).is_file():
+        return "No option is measured yet."
+    rows = [["CPU time, one option at a time", "training step", "decoding"]]
+    for row in load_result(folder, OPTIONS)["rows"]:
+        plain = row["option"] == "plain"
+        cells = [
+            f"{1000 * row[f'{what}_cpu_seconds']:.0f} ms" if plain else f"{row[f'{what}_ratio']:.2f} times plain"
+            for what in ("training", "decoding")
+        ]
+        rows.append([f"{row['encoder']}, {'' if plain else '+ '}{row['option']}", *cells])
+    return markdown(rows)
 
 
 def _reports(folder: Path, task: str, short: str) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpn2f.errors import DataError
-from tpn2f.publish.ablation import TASKS, ablation_table, table_name
+from tpn2f.publish.ablation import TASKS, ablation_table, options_table, table_name
 from tpn2f.publish.disclosure import disclosure
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
 from tpn2f.publish.pairs import memory_table, pairs_table
@@ -254,6 +254,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "everyday-splits": splits_table,
     "everyday-steps": steps_table,
     **{table_name(task): ablation_table(task) for task in TASKS},
+    "options": options_table,
     "speed": _speed,
     "confidence": _confidence,
     "trust": _trust,

@@ -39,6 +39,7 @@ from tpn2f.training.metrics_file import append_record, drop_records
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
 from tpn2f.training.tensorboard import check_tensorboard, track
+from tpn2f.training.weight_start import start_weights
 from tpn2f.training.word_start import named_vectors, start_words
 
 ALONE = Processes()
@@ -82,6 +83,7 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec).to(self.device)
         start_words(self.model, self.codec, self.examples, config, vectors, processes)
+        start_weights(self.model, self.codec, config)
         self.solver = Solver(domain, self.codec, self.model)
         self.optimizer = make_optimizer(self.model, config.training.recurrent_rate, config.training.reader_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]

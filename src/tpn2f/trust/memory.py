@@ -25,8 +25,8 @@ from tpn2f.wording import clean
 MOST_QUESTIONS = 6_000
 MOST_BYTES = 1_200_000
 """How much text is kept, programs included: with these bounds a model stays small."""
-MOST_HASHED = 20_000
-MOST_KEYS = 1_500_000
+MOST_HASHED = 40_000
+MOST_KEYS = 2_000_000
 """How many questions are kept as hashes, and how many hashes in all."""
 LONGEST = 300
 """The most characters of a question that is kept: a longer one is no use as evidence."""
@@ -178,7 +178,7 @@ def _spread(short: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _spread_hashed(hidden: Sequence[tuple[list[str], str]]) -> list[tuple[list[str], str]]:
     """Some of the questions that are kept as hashes, evenly."""
-    keys = 2 * sum(len(words) for words, _ in hidden)
+    keys = len(_hash_all([words for words, _ in hidden]).keys)
     count = min(len(hidden), MOST_HASHED, int(MOST_KEYS / keys * len(hidden)) if keys else 0)
     return [hidden[place * len(hidden) // count] for place in range(count)]
 

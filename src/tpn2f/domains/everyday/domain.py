@@ -19,6 +19,7 @@ from tpn2f.domains.everyday import language
 from tpn2f.domains.everyday.arithmetic import parse
 from tpn2f.domains.everyday.judgement import DOUBT_WORDS, check_asked, doubtful
 from tpn2f.domains.everyday.language import EVERYDAY_CONSTANTS, EVERYDAY_RELATIONS
+from tpn2f.domains.everyday.mathqa import NO_NUMBER
 from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
@@ -41,7 +42,10 @@ GRADES = {
     "X": "no program that gives the answer is known",
 }
 GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 72_000, "dev": 600, "test": 2_000}
+GENERATED_COUNT: Mapping[str, int] = {"train": 80_000, "dev": 600, "test": 2_000}
+KNOWN = "mathqa-known"
+"""What a memory keeps of MathQA's training file: also programs that come only near to their option, or whose option is
+no number. A model does not learn from these, but a question that comes again is mostly solved like it was."""
 LATER, LATER_COUNT = "stories-later", 2_000
 """Stories that were written after the models were trained, for judging; and how many problems are made of them."""
 SEED = 1
@@ -61,7 +65,7 @@ class Everyday:
     name = "everyday"
     sources = (*TRAINING, *DEV, *TEST)
     grade_words: Mapping[str, str] = GRADES
-    splits = ("train", "dev", *TRAINING, *GENERATED, *DEV, *TEST, LATER)
+    splits = ("train", "dev", *TRAINING, KNOWN, *GENERATED, *DEV, *TEST, LATER)
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
@@ -76,6 +80,7 @@ class Everyday:
     }
     """What training splits hold, with licences."""
     quotable = ("generated",)
+    remembered: Mapping[str, str] = {"mathqa": KNOWN}
 
     def __init__(self, data: Path | str | None = None) -> None:
         self.data = data
@@ -90,6 +95,8 @@ class Everyday:
             return self._mixture(split)
         if split in GENERATED or split == LATER:
             return self._generated(split)
+        if split == KNOWN:
+            return (item.example for item in self._records("mathqa") if is_remembered(item))
         if split not in TRAINING:
             return (item.example for item in self._records(split))
         return self._clear(split)
@@ -256,6 +263,12 @@ def left_out(item: GradedRecord) -> str:
     if item.grade != "A":
         return f"grade {item.grade}: {item.reason}"
     return f"nearly repeats {item.near}" if item.near else ""
+
+
+def is_remembered(item: GradedRecord) -> bool:
+    """Whether a memory keeps a record: its program is not known to be wrong, and it repeats nothing for judging."""
+    right = item.grade in ("A", "B") or item.reason == NO_NUMBER
+    return right and not item.near
 
 
 def is_near(amount: float, answer: object) -> bool:

@@ -17,6 +17,7 @@ from tpn2f.program import Program, RelationalTuple
 
 NEAR = 0.05
 """How far the value may be from the gold option's, as a share of it, for a clear record."""
+NO_NUMBER = "the gold option is not a number"
 _SAME = {"const_deg_to_rad": "const_deg_to_rad", "const_pi": "const_pi"}
 
 
@@ -92,7 +93,7 @@ def _grade(example: Example) -> tuple[str, str]:
     except ExecutionError:
         return "X", "the program cannot be run"
     if options.gold is None:
-        return "C", "the gold option is not a number"
+        return "C", NO_NUMBER
     if options.nearest(amount) != options.correct:
         return "X", "the program misses its own option"
     if abs(amount - options.gold) > NEAR * abs(options.gold):

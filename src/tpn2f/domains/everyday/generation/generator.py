@@ -26,6 +26,9 @@ TRIES = 400
 """Draws of numbers before a template is said to have none that fit."""
 MORE_QUESTIONS = 0.4
 """How often another question is asked about the same story and numbers."""
+COMMON = 0.02
+"""What a sequence of operations may have of all problems for training before it is drawn less often than it would be.
+Without this, six of ten problems had one step, and those that first put two amounts together were rare."""
 WHOLE_TEXTS = 0.3
 """How often a question of a story that has whole phrasings of its own uses one."""
 
@@ -146,6 +149,8 @@ class ProblemGenerator:
         for kind in self._kinds:
             self._siblings.setdefault(id(kind.setting), []).append(kind)
         self._weights = _shared_out(self._kinds)
+        if part == "train":
+            self._weights = _evened_out(self._kinds, self._weights)
 
     def _has_phrasings(self, kind: ProblemKind) -> bool:
         if kind.part == self._part or kind.story:
@@ -232,6 +237,16 @@ def _shared_out(kinds: Sequence[ProblemKind]) -> list[float]:
     others = sum(kind.weight for kind in kinds if not kind.story)
     factor = SHARE / (1 - SHARE) * others / written if written and others else 1.0
     return [kind.weight * (factor if kind.story else 1.0) for kind in kinds]
+
+
+def _evened_out(kinds: Sequence[ProblemKind], weights: Sequence[float]) -> list[float]:
+    """Weights with which common sequences of operations come less often: by the root of what they have too much."""
+    sequences = [tuple(step.relation for step in kind.program) for kind in kinds]
+    shares = dict.fromkeys(sequences, 0.0)
+    total = sum(weights)
+    for sequence, weight in zip(sequences, weights):
+        shares[sequence] += weight / total
+    return [weight * min(1.0, COMMON / shares[sequence]) ** 0.5 for sequence, weight in zip(sequences, weights)]
 
 
 def generate(seed: int, count: int, part: str = "train") -> Iterator[Example]:

@@ -1,0 +1,66 @@
+"""Where all weights start: those of a model that was trained before, on other texts or for other words."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from tpn2f.checkpoint import read_checkpoint
+from tpn2f.codec import Codec
+from tpn2f.config import Config
+from tpn2f.errors import CheckpointError, ConfigError
+from tpn2f.model import Model
+from tpn2f.pretrained import find_model
+from tpn2f.setting import read_setting
+from tpn2f.vocabulary import Vocabulary
+
+
+@torch.no_grad()
+def start_weights(model: Model, codec: Codec, config: Config) -> None:
+    """Puts the weights of `training.start` into a model of the same sizes. Words and symbols are found by their names;
+    those that the other model does not have stay as they are. Raises ConfigError or CheckpointError."""
+    place = config.training.start
+    if not place:
+        return
+    if config.model.decoder != "tpr" or config.model.variant or config.model.d_static:
+        raise ConfigError("training.start is for models that write tuples, without model.variant and model.d_static")
+    checkpoint = read_checkpoint(find_model(place))
+    _, other = read_setting(checkpoint, place)
+    weights = checkpoint.tensors.get("model", {})
+    for name, parameter in model.named_parameters():
+        if name not in weights:
+            raise CheckpointError(f"training.start: {place} has no weights {name}; expected a model of the same config")
+        found = weights[name].to(parameter)
+        tables = _tables(name, other, codec)
+        if tables is not None:
+            _copy_rows(parameter, found, *tables)
+        elif found.shape == parameter.shape:
+            parameter.copy_(found)
+        else:
+            raise CheckpointError(
+                f"training.start: {name} of {place} has the shape {tuple(found.shape)}; this config makes "
+                f"{tuple(parameter.shape)}"
+            )
+
+
+def _tables(name: str, other: Codec, codec: Codec) -> tuple[Vocabulary, Vocabulary] | None:
+    """The vocabularies of which a parameter has a row a token, there and here; None where it has none."""
+    if name == "encoder.embedding.weight":
+        return other.words, codec.words
+    part, _, last = name.rpartition(".")
+    if last in ("weight", "bias"):
+        if part in ("decoder.relation_embedding", "decoder.relation_output"):
+            return other.relations, codec.relations
+        if part in ("decoder.argument_embedding", "decoder.argument_output"):
+            return other.arguments, codec.arguments
+    return None
+
+
+def _copy_rows(parameter: Tensor, found: Tensor, there: Vocabulary, here: Vocabulary) -> None:
+    both = [(here.id(token), there.id(token)) for token in here.tokens if token in there]
+    new, old = (torch.tensor(places, device=parameter.device) for places in zip(*both))
+    if found.shape[1:] != parameter.shape[1:]:
+        raise CheckpointError(
+            f"training.start: rows of width {tuple(found.shape[1:])} do not fit {tuple(parameter.shape[1:])}"
+        )
+    parameter[new] = found[old]
