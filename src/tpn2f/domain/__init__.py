@@ -31,8 +31,8 @@ from tpn2f.domain.offers import JudgesAnswers as JudgesAnswers
 from tpn2f.domain.offers import JudgesTypes as JudgesTypes
 from tpn2f.domain.offers import ListsSkipped as ListsSkipped
 from tpn2f.domain.offers import NamesLicences as NamesLicences
-from tpn2f.domain.offers import RemembersMore as RemembersMore
 from tpn2f.domain.offers import ReadsWithInputs as ReadsWithInputs
+from tpn2f.domain.offers import RemembersMore as RemembersMore
 from tpn2f.domain.offers import Roles as Roles
 from tpn2f.domain.offers import TellsUnits as TellsUnits
 from tpn2f.domain.offers import TracesRuns as TracesRuns
