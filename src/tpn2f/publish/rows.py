@@ -125,6 +125,8 @@ def row_label(report: Mapping[str, Any]) -> str:
     reader = " with tuned MiniLM" if model.get("reader_layers") else " with MiniLM" if model.get("d_contextual") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
+    if config["training"].get("start"):
+        epochs += " more"
     system = "retrieval+model with our" if facts.get("memory") else "our"
     return f"{system} {grounded}{side}{reader}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
 
@@ -140,8 +142,10 @@ def _choose(reports: list[dict[str, Any]], systems: Sequence[str]) -> list[dict[
     return [found[name] for name in systems if name in found]
 
 
-def _mathqa_rows(reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any, ...]], interval: bool) -> str:
-    rows = [["MathQA test", "strict", "strict, unseen templates", "by value", "nearest option", "published scorer"]]
+def _mathqa_rows(
+    reports: Sequence[Mapping[str, Any]], paper: Sequence[tuple[Any, ...]], interval: bool, split: str = "test"
+) -> str:
+    rows = [[f"MathQA {split}", "strict", "strict, unseen templates", "by value", "nearest option", "published scorer"]]
     for name, operations, execution in paper:
         rows.append([name, _figure(operations, interval), "", "", "", _figure(execution, interval)])
     for report in reports:
@@ -161,6 +165,13 @@ def mathqa_short(folder: Path) -> str:
     return _mathqa_rows(
         _choose(load_reports(folder, "mathqa-test"), SHORT["mathqa"]), PAPER["mathqa"][-1:], interval=False
     )
+
+
+def mathqa_challenge(folder: Path) -> str:
+    """The file `challenge_test`, of whose problems training has hardly any: what was scored on it."""
+    if not list(folder.glob("mathqa-challenge_test-*.json")):
+        return "No row is scored yet."
+    return _mathqa_rows(load_reports(folder, "mathqa-challenge_test"), (), interval=True, split="challenge_test")
 
 
 def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable[[Path], str]:

@@ -22,6 +22,7 @@ from tpn2f.publish.rows import (
     groups_table,
     load_result,
     markdown,
+    mathqa_challenge,
     mathqa_short,
     mathqa_table,
     metric_cell,
@@ -234,6 +235,7 @@ _SHOWN = 14
 TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa": mathqa_table,
     "mathqa-short": mathqa_short,
+    "mathqa-challenge": mathqa_challenge,
     "mathqa-systems": systems_table("mathqa", UNSEEN, {"strict": "strict", "nearest_option": "nearest option"}),
     "algolisp": algolisp_table,
     "algolisp-short": algolisp_short,
