@@ -171,3 +171,12 @@ def test_only_quotable_texts_are_kept():
     assert not make_memory(Licensed(), "train").questions
     example = next(iter(load_domain("arithmetic").examples("dev")))
     assert plain.familiarity(example.problem) == 1.0
+
+
+def test_a_memory_keeps_what_the_domain_says_in_place_of_a_split():
+    class Remembering(type(load_domain("arithmetic"))):
+        remembered = {"dev": "test"}  # noqa: RUF012
+
+    memory = make_memory(Remembering(), "dev*0.5")
+    other = make_memory(load_domain("arithmetic"), "test")
+    assert memory.programs == other.programs != make_memory(load_domain("arithmetic"), "dev").programs

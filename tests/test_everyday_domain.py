@@ -13,7 +13,8 @@ from conftest import Run, find_data
 from tpn2f.cli import health
 from tpn2f.domain import Example, Problem
 from tpn2f.domains.everyday import Everyday
-from tpn2f.domains.everyday.domain import GRADES
+from tpn2f.domains.everyday.domain import GRADES, KNOWN, is_remembered
+from tpn2f.domains.everyday.mathqa import NO_NUMBER
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sources import HELD_OUT
 from tpn2f.domains.mathqa.options import Options
@@ -115,6 +116,18 @@ def test_mathqa_is_renumbered_and_its_wrong_programs_stay_out(everyday: Everyday
     assert example.problem.words[:7] == ("n0", "men", "walk", "n1", "/", "n2", "of")
     assert everyday.grades("mathqa") == {"A": 1, "D": 1, "X": 1}
     assert str(list(everyday.examples("mathqa-test"))[2].program) == "add(n1, const_2) | add(n0, #0)"
+
+
+def test_more_of_mathqa_is_remembered_than_learned(everyday: Everyday) -> None:
+    """A program that comes near to its option, or whose option is no number, may be right; one that misses is not."""
+    assert [example.id for example in everyday.examples(KNOWN)] == ["mathqa:0"]
+    problem, program = Problem(("n0",), {"n0": 1.0}), Program.parse("add(n0, const_1)")
+    example = Example(problem, program, 2.0, "1", "mathqa:7")
+    reasons = {"A": "", "B": "it comes near", "C": "a constant is added", "D": "repeats", "X": "it misses"}
+    kept = [grade for grade, why in reasons.items() if is_remembered(GradedRecord(example, grade, why))]
+    assert kept == ["A", "B"]
+    assert is_remembered(GradedRecord(example, "C", NO_NUMBER))
+    assert not is_remembered(GradedRecord(example, "A", near="svamp:1"))
 
 
 def test_the_mixtures_hold_their_sources(everyday: Everyday) -> None:

@@ -11,7 +11,7 @@ from tpn2f.metrics import Outcomes
 from tpn2f.publish.everyday import COLUMNS, PUBLISHED
 from tpn2f.publish.reproduce import TABLES as ROWS
 from tpn2f.publish.reproduce import report_path
-from tpn2f.publish.rows import SHORT, SYSTEMS, UNSEEN
+from tpn2f.publish.rows import SHORT, SYSTEMS, UNSEEN, row_label
 from tpn2f.publish.tables import TABLES, stale_pages, write_tables
 
 ROOT = Path(__file__).parent.parent
@@ -102,6 +102,21 @@ def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path
     assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa-24 (greedy) | 25.0 | 75.0 | +50.00 (")
     assert "| 0 | 20 | <0.0001 | +50.00 (" in row and row.endswith("| 0.0625 |")
     assert "No pair can be compared yet" in TABLES["algolisp-pairs"](tmp_path)
+
+
+def test_the_challenge_has_a_table_of_its_own(tmp_path):
+    assert TABLES["mathqa-challenge"](tmp_path) == "No row is scored yet."
+    (tmp_path / "mathqa-challenge_test-tpn2f.json").write_text(json.dumps(report("mathqa (greedy)", 0.25)))
+    head, _, row = TABLES["mathqa-challenge"](tmp_path).splitlines()
+    assert head.startswith("| MathQA challenge_test | strict |") and row.startswith("| mathqa (greedy) | 25.00")
+
+
+def test_a_row_that_learned_on_says_so():
+    made = report("m (greedy)", 0.5)
+    training = {"epochs": 3, "start": "runs/first"}
+    config = {"model": {"encoder": "lstm", "decoder": "tpr"}, "training": training}
+    made["facts"] |= {"training": {"config": config, "finished": True, "epochs": 3}, "mode": "greedy", "row": "m"}
+    assert row_label(made) == "our LSTM2TP, 3 more epochs, greedy (`m`)"
 
 
 def test_memory_stands_beside_its_parts_and_is_tested_against_them(tmp_path):
