@@ -22,8 +22,8 @@ def start_weights(model: Model, codec: Codec, config: Config) -> None:
     place = config.training.start
     if not place:
         return
-    if config.model.decoder != "tpr" or config.model.variant or config.model.d_static:
-        raise ConfigError("training.start is for models that write tuples, without model.variant and model.d_static")
+    if config.model.decoder != "tpr" or config.model.variant:
+        raise ConfigError("training.start is for models that write tuples, without model.variant")
     checkpoint = read_checkpoint(find_model(place))
     _, other = read_setting(checkpoint, place)
     weights = checkpoint.tensors.get("model", {})
