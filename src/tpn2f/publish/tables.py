@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tpn2f.errors import DataError
 from tpn2f.publish.ablation import TASKS, ablation_table, options_table, table_name
+from tpn2f.publish.attention import models_table, scores_table, study_table
 from tpn2f.publish.disclosure import disclosure
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
 from tpn2f.publish.pairs import memory_table, pairs_table
@@ -31,7 +32,14 @@ from tpn2f.publish.rows import (
     training_table,
 )
 
-PAGES = ("README.md", "docs/results.md", "docs/results_appendix.md", "docs/algolisp.md", "docs/reproduce.md")
+PAGES = (
+    "README.md",
+    "docs/results.md",
+    "docs/results_appendix.md",
+    "docs/algolisp.md",
+    "docs/attention.md",
+    "docs/reproduce.md",
+)
 
 
 def write_tables(root: Path) -> list[Path]:
@@ -257,6 +265,9 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "everyday-steps": steps_table,
     **{table_name(task): ablation_table(task) for task in TASKS},
     "options": options_table,
+    "attention": study_table,
+    "attention-scores": scores_table,
+    "attention-models": models_table,
     "speed": _speed,
     "confidence": _confidence,
     "trust": _trust,
