@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from tpn2f.domains.everyday.generation import ProblemGenerator, generate_later
 from tpn2f.domains.everyday.generation.contract import faults
 from tpn2f.domains.everyday.generation.generator import _evened_out, _shared_out
+from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds
 from tpn2f.domains.everyday.generation.written import FOLDER, LATER, SHARE, bundled_stories, read_program, read_written
 from tpn2f.errors import DataError
 
@@ -26,6 +29,13 @@ Ana has {a:10..20} <apples> and Bob's bag holds {b:2..9}. {t:= k * 5} <apples> l
 ? How many <apples> do Ana and Bob have? = a + b
 ? How many <apples> lie on the ground for each of {d:= k} children? = t / d
 """
+
+
+@cache
+def few_stories() -> tuple[ProblemKind, ...]:
+    """The questions of some files. All of them take long to read where every call is checked."""
+    texts = {theme: (FOLDER / f"{theme}.txt").read_text(encoding="utf-8") for theme in ("groups", "school", "short")}
+    return tuple(kind for theme, text in texts.items() for kind in read_written(text, theme))
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -100,15 +110,15 @@ def test_expressions_keep_their_order_and_their_value() -> None:
 
 
 def test_stories_have_their_share_of_what_is_generated() -> None:
-    told = islice(ProblemGenerator(2, "train").examples(), 500)
+    told = islice(ProblemGenerator(2, "train", (*bundled_kinds(), *few_stories())).examples(), 500)
     share = sum(bool(kind.story) for kind, _, _ in told) / 500
     assert share == pytest.approx(SHARE, abs=0.1)
 
 
 def test_what_is_common_is_drawn_less_often_for_training_only() -> None:
-    told = [kind for kind, _, _ in islice(ProblemGenerator(2, "train").examples(), 1500)]
+    kinds = [kind for kind in few_stories() if kind.part == "train"]
+    told = [kind for kind, _, _ in islice(ProblemGenerator(2, "train", kinds).examples(), 600)]
     single = sum(len(kind.program) == 1 for kind in told) / len(told)
-    kinds = [kind for kind in bundled_stories() if kind.part == "train"]
     written = sum(kind.weight for kind in kinds if len(kind.program) == 1) / sum(kind.weight for kind in kinds)
     assert single < 0.8 * written
     # Within a sequence of operations nothing changes, and what is rare keeps its weight.
@@ -122,16 +132,21 @@ def test_what_is_common_is_drawn_less_often_for_training_only() -> None:
     assert factors["add", "divide"] == {1.0}
 
 
-def test_no_story_is_in_two_parts() -> None:
+@pytest.mark.parametrize("stories", [few_stories, pytest.param(bundled_stories, marks=pytest.mark.slow)])
+def test_no_story_is_in_two_parts(stories: Callable[[], tuple[ProblemKind, ...]]) -> None:
     parts: dict[str, set[str]] = {}
-    for kind in bundled_stories():
+    for kind in stories():
         parts.setdefault(kind.story, set()).add(kind.part)
     assert all(len(found) == 1 for found in parts.values())
     assert {part for found in parts.values() for part in found} == {"train", "dev", "test"}
 
 
+@pytest.mark.slow
 def test_stories_written_later_are_not_among_the_others() -> None:
     later = bundled_stories(LATER)
     assert len(later) > 1000 and not {kind.story for kind in later} & {kind.story for kind in bundled_stories()}
+
+
+def test_stories_written_later_are_the_same_each_time() -> None:
     made = list(generate_later(1, 40))
     assert made == list(generate_later(1, 40)) and len({example.text for example in made}) == 40
