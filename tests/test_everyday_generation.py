@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpn2f.domains.everyday.generation import ProblemGenerator, generate
+from stories import few_stories
+from tpn2f.domains.everyday.generation import ProblemGenerator, generate, generator
 from tpn2f.domains.everyday.generation.canonical import bind, spell_out
 from tpn2f.domains.everyday.generation.contract import faults, faults_of_facts, repeated
 from tpn2f.domains.everyday.generation.english import article, base_form, plural, verb_form
@@ -28,6 +29,11 @@ from tpn2f.program import Program
 
 KINDS = bundled_kinds()
 THEMES = sorted({kind.theme for kind in KINDS})
+
+
+@pytest.fixture(autouse=True)
+def _few_stories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generator, "bundled_stories", few_stories)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
 
+from stories import few_stories
 from tpn2f.domains.everyday.generation import ProblemGenerator, generate_later
 from tpn2f.domains.everyday.generation.contract import faults
 from tpn2f.domains.everyday.generation.generator import _evened_out, _shared_out
@@ -29,13 +29,6 @@ Ana has {a:10..20} <apples> and Bob's bag holds {b:2..9}. {t:= k * 5} <apples> l
 ? How many <apples> do Ana and Bob have? = a + b
 ? How many <apples> lie on the ground for each of {d:= k} children? = t / d
 """
-
-
-@cache
-def few_stories() -> tuple[ProblemKind, ...]:
-    """The questions of some files. All of them take long to read where every call is checked."""
-    texts = {theme: (FOLDER / f"{theme}.txt").read_text(encoding="utf-8") for theme in ("groups", "school", "short")}
-    return tuple(kind for theme, text in texts.items() for kind in read_written(text, theme))
 
 
 @pytest.mark.parametrize("theme", THEMES)
