@@ -39,7 +39,7 @@ from tpn2f.training.metrics_file import append_record, drop_records
 from tpn2f.training.optimizer import load_optimizer, make_optimizer, optimizer_tensors
 from tpn2f.training.processes import Processes
 from tpn2f.training.tensorboard import check_tensorboard, track
-from tpn2f.training.weight_start import start_weights
+from tpn2f.training.weight_start import read_start, start_weights
 from tpn2f.training.word_start import named_vectors, start_words
 
 ALONE = Processes()
@@ -62,6 +62,8 @@ class Trainer:
         self.reading = choose_hardware(config.training.device, config.training.reader_precision)
         if config.training.tensorboard:
             check_tensorboard()
+        # Before the data, which takes longer to read.
+        earlier = read_start(config)
         splits = splits or Splits(domain)
         parts = read_mixture(splits, config.data.train, config.data.limit)
         examples = [example for example, _ in parts]
@@ -83,7 +85,8 @@ class Trainer:
         torch.manual_seed(config.training.seed)
         self.model = make_model(config, self.codec).to(self.device)
         start_words(self.model, self.codec, self.examples, config, vectors, processes)
-        start_weights(self.model, self.codec, config)
+        if earlier is not None:
+            start_weights(self.model, self.codec, earlier)
         self.solver = Solver(domain, self.codec, self.model)
         self.optimizer = make_optimizer(self.model, config.training.recurrent_rate, config.training.reader_rate)
         self.average = [parameter.detach().clone() for parameter in self.model.parameters()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -15,18 +18,33 @@ from tpn2f.setting import read_setting
 from tpn2f.vocabulary import Vocabulary
 
 
-@torch.no_grad()
-def start_weights(model: Model, codec: Codec, config: Config) -> None:
-    """Puts the weights of `training.start` into a model of the same sizes. Words and symbols are found by their names;
-    those that the other model does not have stay as they are. Raises ConfigError or CheckpointError."""
+class Earlier(NamedTuple):
+    """A trained model to start from."""
+
+    place: str
+    codec: Codec
+    weights: Mapping[str, Tensor]
+
+
+def read_start(config: Config) -> Earlier | None:
+    """The model that `training.start` names; None where it names none. Raises ConfigError or CheckpointError."""
     place = config.training.start
     if not place:
-        return
+        return None
     if config.model.decoder != "tpr" or config.model.variant:
         raise ConfigError("training.start is for models that write tuples, without model.variant")
-    checkpoint = read_checkpoint(find_model(place))
-    _, other = read_setting(checkpoint, place)
-    weights = checkpoint.tensors.get("model", {})
+    try:
+        checkpoint = read_checkpoint(find_model(place))
+    except CheckpointError as error:
+        raise CheckpointError(f"training.start: {error}") from error
+    return Earlier(place, read_setting(checkpoint, place)[1], checkpoint.tensors.get("model", {}))
+
+
+@torch.no_grad()
+def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
+    """Puts the weights of another model into one of the same sizes. Words and symbols are found by their names; those
+    that the other model does not have stay as they are. Raises CheckpointError."""
+    place, other, weights = earlier
     for name, parameter in model.named_parameters():
         if name not in weights:
             raise CheckpointError(f"training.start: {place} has no weights {name}; expected a model of the same config")
