@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,6 +44,7 @@ from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.publish.ablation import SYSTEMS, ablation_config
 from tpn2f.publish.attention import STUDY
+from tpn2f.publish.reproduce import describe_commit
 from tpn2f.solver import Solver
 from tpn2f.training import Trainer
 from tpn2f.training.examples import spread
@@ -124,7 +124,7 @@ def study_configs(limit: int, epochs: int, scored: int, causes: bool = False) ->
 def study(domain: Domain, options: argparse.Namespace, place: Path) -> None:
     """All runs, one after the other; the file is written after each."""
     # Before the long run, in which somebody may change a file.
-    commit = describe_commit()
+    commit = describe_commit(ROOT)
     configs = study_configs(options.limit, options.epochs, options.scored, options.causes)
     splits = Splits(domain)
     examples = spread(splits.take("dev"), options.problems)
@@ -355,15 +355,6 @@ def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: rounded(part) for key, part in value.items()}
     return [rounded(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def describe_commit() -> str:
-    """The commit that is measured, marked when there are changes; empty outside a repository."""
-    command = ["git", "describe", "--always", "--dirty"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
 
 
 if __name__ == "__main__":

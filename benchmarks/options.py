@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from tpn2f.domain import Domain, Example, Problem, Splits, load_domain
 from tpn2f.grammar import Grammar, Progress
 from tpn2f.kernels import keep_memory
 from tpn2f.publish.ablation import SYSTEMS, ablation_config
+from tpn2f.publish.reproduce import describe_commit
 from tpn2f.solver import Solver
 from tpn2f.training import Event, Trainer
 from tpn2f.training.examples import spread
@@ -65,7 +65,7 @@ def main() -> None:
     torch.set_flush_denormal(True)
     keep_memory()
     # Before the long run, in which somebody may change a file.
-    commit = describe_commit()
+    commit = describe_commit(CONFIGS)
     rounds = 3 if options.quick else options.rounds
     domain = load_domain("mathqa", options.data)
     splits = Splits(domain)
@@ -256,15 +256,6 @@ def costs(times: Mapping[str, Mapping[Row, Sequence[float]]], system: str, optio
         row[f"{what}_ratio"] = round(median(ratios), 3)
         row[f"{what}_quartiles"] = [round(low, 3), round(high, 3)]
     return row
-
-
-def describe_commit() -> str:
-    """The commit that is measured, marked when there are changes; empty outside a repository."""
-    command = ["git", "describe", "--always", "--dirty"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=CONFIGS).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
 
 
 if __name__ == "__main__":

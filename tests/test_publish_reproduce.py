@@ -183,4 +183,4 @@ def test_wrong_wishes_are_told_in_a_line(tpn2f, arguments, message):
 def test_the_commit_is_told_where_there_is_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert reproduction._commit() == ""
+    assert reproduction.describe_commit() == ""

@@ -205,7 +205,7 @@ def score_row(
     Modes of the same width share a search. A `limit` takes only the first examples of a split.
     """
     # Before the first report is written, which may be a change of the tree.
-    commit = _commit()
+    commit = describe_commit()
     training = training_facts(run)
     solver = Solver.load(write_half(run), data, trust=trust)
     splits = Splits(solver.domain)
@@ -248,12 +248,11 @@ def _machine() -> str:
     return f"{name or platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
-def _commit() -> str:
-    """The commit of the working directory, marked when there are changes; empty outside a repository."""
+def describe_commit(folder: Path | None = None) -> str:
+    """The commit of a folder, else of the working directory, marked when there are changes; empty outside of any."""
+    command = ["git", "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True, timeout=10
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()
