@@ -92,7 +92,7 @@ def test_a_row_is_scored_on_every_split_of_its_table(tpn2f, tmp_path, monkeypatc
         TABLES, "arithmetic", Table({"tiny": (Mode(),)}, (), (), splits=splits, metric="commutative", own="")
     )
     commits = iter(("clean", "dirty"))
-    monkeypatch.setattr(reproduction, "_commit", lambda: next(commits))
+    monkeypatch.setattr(reproduction, "describe_commit", lambda: next(commits))
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "tiny.toml").write_text(TINY.replace("epochs = 2", "epochs = 1"))
     (tmp_path / "README.md").write_text("no tables\n")
