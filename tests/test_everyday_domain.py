@@ -120,7 +120,7 @@ def test_mathqa_is_renumbered_and_its_wrong_programs_stay_out(everyday: Everyday
 
 def test_more_of_mathqa_is_remembered_than_learned(everyday: Everyday) -> None:
     """A program that comes near to its option, or whose option is no number, may be right; one that misses is not."""
-    assert [example.id for example in everyday.examples(KNOWN)] == ["mathqa:0"]
+    assert [example.id for example in everyday.examples(KNOWN)] == [f"{KNOWN}:0"]
     problem, program = Problem(("n0",), {"n0": 1.0}), Program.parse("add(n0, const_1)")
     example = Example(problem, program, 2.0, "1", "mathqa:7")
     reasons = {"A": "", "B": "it comes near", "C": "a constant is added", "D": "repeats", "X": "it misses"}

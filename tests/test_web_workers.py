@@ -39,6 +39,8 @@ class Tells(Serving):
 
 
 def keep(listener: socket.socket, count: int, models: tuple[str, ...]) -> None:
+    # Whoever runs the tests in the background of a shell lets them ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run_workers(count, listener, Tells(models), lambda: None)
     except DataError:

@@ -96,7 +96,8 @@ class Everyday:
         if split in GENERATED or split == LATER:
             return self._generated(split)
         if split == KNOWN:
-            return (item.example for item in self._records("mathqa") if is_remembered(item))
+            kept = (item.example for item in self._records("mathqa") if is_remembered(item))
+            return (replace(example, id=example.id.replace("mathqa", KNOWN, 1)) for example in kept)
         if split not in TRAINING:
             return (item.example for item in self._records(split))
         return self._clear(split)
