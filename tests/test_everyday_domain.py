@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from conftest import Run, find_data
+from stories import few_stories
 from tpn2f.cli import health
 from tpn2f.domain import Example, Problem
 from tpn2f.domains.everyday import Everyday
 from tpn2f.domains.everyday.domain import GRADES, KNOWN, is_remembered
+from tpn2f.domains.everyday.generation import generator
 from tpn2f.domains.everyday.mathqa import NO_NUMBER
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sources import HELD_OUT
@@ -229,7 +231,8 @@ def test_doubts_about_constants_are_one_reason(everyday: Everyday, monkeypatch: 
     assert everyday.doubts("train") == everyday.grades("generated") == {}
 
 
-def test_generated_problems_are_shown_and_not_written(tpn2f: Run) -> None:
+def test_generated_problems_are_shown_and_not_written(tpn2f: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generator, "bundled_stories", few_stories)
     told = tpn2f("data", "generate", "everyday")
     command = "tpn2f data show everyday --split generated -n 20"
     assert told.code == 0 and told.out.count("\n") == 1 and command in told.out
