@@ -9,11 +9,14 @@ import pytest
 from tpn2f.checkpoint import Checkpoint, write_checkpoint
 from tpn2f.config import load_config
 from tpn2f.domain import load_domain, split_roles
-from tpn2f.errors import DataError
+from tpn2f.errors import ConfigError, DataError
 from tpn2f.evaluation import Mode
+from tpn2f.model import Model
 from tpn2f.publish import reproduce as reproduction
 from tpn2f.publish.plan import plan_rows, whole_plan
 from tpn2f.publish.reproduce import TABLES, Table, report_path, row_config, training_facts
+from tpn2f.publish.rows import APPENDIX, SEEDS
+from tpn2f.publish.variants import variant_config
 
 ROOT = Path(__file__).parent.parent
 TINY = """
@@ -50,8 +53,12 @@ def test_every_row_has_a_config_and_all_learn_from_the_same(table):
 
 def test_ablations_differ_from_tp_n2f_in_the_representation_only():
     best, short = (row_config(ROOT / "configs", row) for row in ("mathqa", "mathqa-24"))
-    assert short == replace(best, name="mathqa-24", training=replace(best.training, epochs=short.training.epochs))
-    for row in ("mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-lstm2lstm", "mathqa-lstm2lstm-100"):
+    budget = replace(best.training, epochs=24, patience=0)
+    assert short == replace(best, name="mathqa-24", training=budget)
+    for row in ("mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-lstm2lstm"):
+        config = row_config(ROOT / "configs", row)
+        assert (config.data, config.training) == (best.data, best.training)
+    for row in (*APPENDIX, "mathqa-lstm2lstm-100"):
         config = row_config(ROOT / "configs", row)
         assert (config.data, config.training) == (short.data, short.training)
     lisp = row_config(ROOT / "configs", "algolisp")
@@ -59,6 +66,43 @@ def test_ablations_differ_from_tp_n2f_in_the_representation_only():
     for row in (f"algolisp-{system}" for system in rows):
         config = row_config(ROOT / "configs", row)
         assert (config.data, config.training) == (lisp.data, lisp.training)
+
+
+def test_rows_of_a_system_differ_in_the_seed_alone():
+    for first, *others in SEEDS.values():
+        config = row_config(ROOT / "configs", first)
+        for seed, row in enumerate(others, 1):
+            training = replace(config.training, seed=seed)
+            assert row_config(ROOT / "configs", row) == replace(config, name=row, training=training)
+
+
+def test_a_row_may_be_a_preset_with_changes(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    assert variant_config(tmp_path, "tiny") is None
+    rows = tmp_path / "variants" / "rows.toml"
+    rows.parent.mkdir()
+    rows.write_text('["tiny-long"]\npreset = "tiny"\n"training.epochs" = 9\n')
+    tiny, changed = (row_config(tmp_path, row, ["training.seed=4"]) for row in ("tiny", "tiny-long"))
+    assert changed == replace(tiny, name="tiny-long", training=replace(tiny.training, epochs=9))
+    for text, told in (
+        ("rows", "the rows cannot be read"),
+        ("[tiny]\nepochs = 3\n", "tiny names no preset"),
+        ('[tiny]\npreset = "tiny"\n"training.epoch" = 3\n', "epoch"),
+        ('[tiny]\npreset = "huge"\n', "cannot read the config"),
+    ):
+        rows.write_text(text)
+        with pytest.raises(ConfigError, match=told):
+            row_config(tmp_path, "tiny")
+
+
+def test_an_lstm_of_equal_size_is_of_equal_size():
+    """Weights are counted with the sizes of MathQA's vocabularies."""
+    sizes = {"n_words": 3000, "n_relations": 62, "n_arguments": 120, "n_positions": 3}
+    counts = [
+        sum(weight.numel() for weight in Model(row_config(ROOT / "configs", row).model, **sizes).parameters())
+        for row in ("mathqa-24", "mathqa-24-equal")
+    ]
+    assert abs(counts[1] / counts[0] - 1) < 0.02
 
 
 def test_reports_have_places_of_their_own():
@@ -169,7 +213,7 @@ def test_a_table_is_made_from_nothing_and_made_again_without_training(tpn2f, tmp
     ("arguments", "message"),
     [
         (("reproduce", "weather"), "there is no table 'weather'; there are mathqa, algolisp"),
-        (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-24"),
+        (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-seed1"),
         (("reproduce", "mathqa", "--root", "/nowhere"), "cannot read the config"),
         (("bundle", "/nowhere", "toy"), "there is no model /nowhere"),
         (("bundle", "/nowhere", "toy", "--report", "/nowhere.json"), "/nowhere.json is not a report"),

@@ -87,7 +87,7 @@ def test_an_unknown_table_and_missing_files_are_reported(project):
 
 
 def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path):
-    rights = {"mathqa-24": "1" * 30 + "0" * 10, "mathqa-lstm2tp": "1" * 10 + "0" * 30, "mathqa-lstm2lstm": None}
+    rights = {"mathqa": "1" * 30 + "0" * 10, "mathqa-lstm2tp": "1" * 10 + "0" * 30, "mathqa-lstm2lstm": None}
     for row, right in rights.items():
         made = report(f"{row} (greedy)", 0.5)
         made["facts"] |= {"domain": "mathqa", "split": "test", "examples_sha256": "0" * 64}
@@ -99,9 +99,30 @@ def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path
     assert head.count("|") == rows[0].count("|")
     # Of the third row nothing is known, and the fourth is not scored.
     (row,) = rows
-    assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa-24 (greedy) | 25.0 | 75.0 | +50.00 (")
+    assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa (greedy) | 25.0 | 75.0 | +50.00 (")
     assert "| 0 | 20 | <0.0001 | +50.00 (" in row and row.endswith("| 0.0625 |")
     assert "No pair can be compared yet" in TABLES["algolisp-pairs"](tmp_path)
+
+
+def test_seeds_have_a_mean_and_a_deviation(tmp_path):
+    (tmp_path / "mathqa-test-gold.json").write_text(json.dumps(report("gold", 1.0)))
+    assert TABLES["mathqa-seeds"](tmp_path) == "No system is trained with several seeds yet."
+    for row, value in (("mathqa", 0.8), ("mathqa-seed1", 0.82), ("mathqa-seed2", 0.84), ("mathqa-lstm2tp", 0.5)):
+        (tmp_path / f"mathqa-test-{row}.json").write_text(json.dumps(report(f"{row} (greedy)", value)))
+    _, _, row = TABLES["mathqa-seeds"](tmp_path).splitlines()
+    assert row == "| our TP-N2F, greedy | 3 | 82.0 ± 2.0 |  |  | 80.0, 82.0, 84.0 |"
+
+
+def test_the_ablations_of_the_appendix_have_a_table(tmp_path):
+    (tmp_path / "mathqa-test-gold.json").write_text(json.dumps(report("gold", 1.0)))
+    assert TABLES["mathqa-appendix"](tmp_path) == "No row is trained yet."
+    for row, value in (("mathqa-24-last", 0.5), ("mathqa-24", 0.75)):
+        made = report(f"{row} (greedy)", value)
+        made["facts"]["training"] = {"weights": 4_000_000}
+        (tmp_path / f"mathqa-test-{row}.json").write_text(json.dumps(made))
+    _, _, first, second = TABLES["mathqa-appendix"](tmp_path).splitlines()
+    assert first.startswith("| TP-N2F, one layer") and "| 4,000,000 | 75.00 (" in first
+    assert second.startswith("| the last binding instead of the sum (`mathqa-24-last`) |") and "50.00" in second
 
 
 def test_the_challenge_has_a_table_of_its_own(tmp_path):

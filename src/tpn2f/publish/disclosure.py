@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tpn2f.config import Config, TrainingConfig, load_config, write_value
 from tpn2f.model.config import ModelConfig
-from tpn2f.publish.reproduce import TABLES
+from tpn2f.publish.reproduce import TABLES, row_config
 from tpn2f.publish.rows import markdown
 
 NOT_SAID = "not said"
@@ -79,7 +79,7 @@ def disclosure(task: str) -> Callable[[Path], str]:
             rows.append([aspect, known.paper.get(aspect, NOT_SAID), *cells])
         rows.append(["decoding", known.paper["decoding"], *(_decoding(task, name) for name in columns)])
         rows += [[aspect, paper, *[ours] * len(columns)] for aspect, (paper, ours) in known.everywhere.items()]
-        others = {name: load_config(configs / f"{name}.toml") for name in TABLES[task].rows if name not in columns}
+        others = {name: row_config(configs, name) for name in TABLES[task].rows if name not in columns}
         lines = [f"* `{name}`: {_unlike(config, columns)}." for name, config in others.items()]
         return "\n".join([_left(markdown(rows)), *(["", *lines] if lines else [])])
 
@@ -193,6 +193,8 @@ def _differences(config: Config, other: Config) -> dict[str, object]:
         found |= {f"{table}.{key}": value for key, value in ours.items() if value != theirs[key]}
     if found.keys() & {"model.encoder", "model.decoder"}:  # the width of the side that is an LSTM here
         found["model.d_hidden"] = config.model.d_hidden
+    if config.model.encoder != "tpr":  # nothing is selected
+        found.pop("model.temperature", None)
     return found
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from tpn2f.errors import DataError
@@ -62,13 +64,17 @@ def load_reports(folder: Path, prefix: str) -> list[dict[str, Any]]:
     return sorted(reports, key=lambda report: report["groups"][0]["metrics"]["strict"]["value"])
 
 
+def find_metric(report: Mapping[str, Any], group: str, metric: str) -> Mapping[str, float] | None:
+    """A metric of a group with its interval; None where the report does not have it."""
+    return next((part["metrics"].get(metric) for part in report["groups"] if part["name"] == group), None)
+
+
 def metric_cell(report: Mapping[str, Any], group: str, metric: str, interval: bool = True) -> str:
     """A metric of a group in percent, with its interval; empty where the report does not have it."""
-    for part in report["groups"]:
-        if part["name"] == group and metric in part["metrics"]:
-            found = part["metrics"][metric]
-            return percent(found) if interval else f"{100 * found['value']:.1f}"
-    return ""
+    found = find_metric(report, group, metric)
+    if found is None:
+        return ""
+    return percent(found) if interval else f"{100 * found['value']:.1f}"
 
 
 UNSEEN = "template unseen in train and dev"
@@ -92,8 +98,22 @@ SHORT = {
 }
 # The four systems of the paper with an equal budget of ours, in the paper's order.
 SYSTEMS = {
-    "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-24"),
+    "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa"),
     "algolisp": ("algolisp-lstm2lstm", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp"),
+}
+# Rows that differ by their seed alone: the first one has the seed 0.
+SEEDS = {
+    "TP-N2F": ("mathqa", "mathqa-seed1", "mathqa-seed2"),
+    "LSTM2TP": ("mathqa-lstm2tp", "mathqa-lstm2tp-seed1", "mathqa-lstm2tp-seed2"),
+}
+# The ablations of the paper's appendix, in words; the first row is what the others change.
+APPENDIX = {
+    "mathqa-24": "TP-N2F, one layer in the Reasoning MLP, the sum of the bindings",
+    "mathqa-24-layers2": "two layers in the Reasoning MLP",
+    "mathqa-24-layers3": "three layers",
+    "mathqa-24-last": "the last binding instead of the sum",
+    "mathqa-24-lstm2lstm": "LSTM2LSTM",
+    "mathqa-24-equal": "LSTM2LSTM with as many weights as TP-N2F",
 }
 # The systems without weights, in words.
 PLAIN = {
@@ -186,6 +206,38 @@ def systems_table(task: str, group: str, metrics: Mapping[str, str]) -> Callable
         return markdown(rows) if len(rows) > 1 else "No row is trained yet."
 
     return table
+
+
+def seeds_table(folder: Path) -> str:
+    """The systems that are trained with several seeds: mean and standard deviation over the seeds on MathQA test."""
+    parts = {"strict": ("all", "strict"), "unseen templates": (UNSEEN, "strict")}
+    parts |= {"nearest option": ("all", "nearest_option")}
+    found = {report["facts"]["system"]: report for report in load_reports(folder, "mathqa-test")}
+    rows = [["mean and deviation over seeds", "seeds", *parts, "each seed, strict"]]
+    for (system, names), mode in product(SEEDS.items(), ("greedy", "beam 5")):
+        reports = [found[name] for row in names if (name := f"{row} ({mode})") in found]
+        if len(reports) < 2:
+            continue
+        cells = []
+        for group, metric in parts.values():
+            values = [100 * kept["value"] for report in reports if (kept := find_metric(report, group, metric))]
+            cells.append(f"{fmean(values):.1f} ± {stdev(values):.1f}" if len(values) > 1 else "")
+        each = ", ".join(metric_cell(report, "all", "strict", interval=False) for report in reports)
+        rows.append([f"our {system}, {mode}", str(len(reports)), *cells, each])
+    return markdown(rows) if len(rows) > 1 else "No system is trained with several seeds yet."
+
+
+def appendix_table(folder: Path) -> str:
+    """The ablations of the paper's appendix on MathQA test, as many as are scored."""
+    found = {report["facts"]["system"]: report for report in load_reports(folder, "mathqa-test")}
+    rows = [["24 epochs, greedy", "weights", "strict", "strict, unseen templates", "nearest option"]]
+    for row, words in APPENDIX.items():
+        report = found.get(f"{row} (greedy)")
+        if report is not None:
+            parts = (("all", "strict"), (UNSEEN, "strict"), ("all", "nearest_option"))
+            weights = f"{report['facts']['training']['weights']:,}"
+            rows.append([f"{words} (`{row}`)", weights, *(metric_cell(report, *part) for part in parts)])
+    return markdown(rows) if len(rows) > 1 else "No row is trained yet."
 
 
 def training_table(prefix: str) -> Callable[[Path], str]:

@@ -14,12 +14,14 @@ from tpn2f.errors import DataError
 from tpn2f.publish.ablation import TASKS, ablation_table, options_table, table_name
 from tpn2f.publish.attention import models_table, scores_table, study_table
 from tpn2f.publish.disclosure import disclosure
+from tpn2f.publish.encoder_start import inside_table, start_table
 from tpn2f.publish.everyday import everyday_table, splits_table, steps_table
 from tpn2f.publish.pairs import memory_table, pairs_table
 from tpn2f.publish.rows import (
     UNSEEN,
     algolisp_short,
     algolisp_table,
+    appendix_table,
     groups_table,
     load_result,
     markdown,
@@ -28,6 +30,7 @@ from tpn2f.publish.rows import (
     mathqa_table,
     metric_cell,
     scoring_table,
+    seeds_table,
     systems_table,
     training_table,
 )
@@ -38,6 +41,7 @@ PAGES = (
     "docs/results_appendix.md",
     "docs/algolisp.md",
     "docs/attention.md",
+    "docs/encoder_start.md",
     "docs/reproduce.md",
 )
 
@@ -244,6 +248,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "mathqa": mathqa_table,
     "mathqa-short": mathqa_short,
     "mathqa-challenge": mathqa_challenge,
+    "mathqa-seeds": seeds_table,
+    "mathqa-appendix": appendix_table,
     "mathqa-systems": systems_table("mathqa", UNSEEN, {"strict": "strict", "nearest_option": "nearest option"}),
     "algolisp": algolisp_table,
     "algolisp-short": algolisp_short,
@@ -265,6 +271,8 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "everyday-steps": steps_table,
     **{table_name(task): ablation_table(task) for task in TASKS},
     "options": options_table,
+    "encoder-start": start_table,
+    "encoder-inside": inside_table,
     "attention": study_table,
     "attention-scores": scores_table,
     "attention-models": models_table,
