@@ -34,7 +34,7 @@ def inside_table(folder: Path) -> str:
     """Every run from inside: gradients, lengths and likeness, before the first step and at the end."""
     if not (folder / START).is_file():
         return NOTHING
-    heads = ["gradient of gates", "of selection", "of dictionaries", "|T| of word 1", "of word 20"]
+    heads = ["gradient of gates", "of selection", "of dictionaries", "length of T, word 1", "word 20"]
     heads += ["common to all texts", "selection of fillers that changed last"]
     rows = [["start / end of the run", *heads]]
     for row in load_result(folder, START)["rows"]:
