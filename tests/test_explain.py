@@ -168,6 +168,21 @@ def test_what_cannot_be_explained_is_refused(tiny):
         explain_question(tiny, QUESTION, program=Program.parse("launch(moon, n0)"))
 
 
+def test_a_program_that_only_the_second_model_can_write_is_shown_by_it(tiny):
+    """With whatever vocabulary the first one has."""
+    problem = tiny.domain.read(QUESTION)
+    program = Program.parse("multiply(n1, n2) | add(n0, #0)")
+    with unchecked():
+        sums = [one for one in islice(tiny.domain.examples("train"), 300) if "multiply" not in str(one.program)]
+    codec = Codec.build(sums)
+    sizes = (len(codec.words), len(codec.relations), len(codec.arguments), codec.n_positions)
+    asked = Solver(tiny.domain, codec, build_model(TINY, *sizes, codec.argument_of_word()).eval())
+    with pytest.raises(DataError, match="does not know: multiply"):
+        explain_question(asked, problem, program=program)
+    asked.second = tiny
+    assert explain_question(asked, problem, program=program) == explain_question(tiny, problem, program=program)
+
+
 def test_looking_leaves_the_model_as_it_was(tiny):
     tiny.model.train()
     explain_question(tiny, QUESTION)

@@ -46,8 +46,7 @@ def test_every_candidate_has_the_opinion_of_both(pair):
     joined = join_opinions(*both(pair), problems, found, others)
     for problem, own, other, candidates in zip(problems, found, others, joined):
         programs = [one.program for one in candidates]
-        wanted = {one.program for one in own} | {one.program for one in other if spells(pair[0].codec, one.program)}
-        assert len(programs) == len(set(programs)) and set(programs) == wanted
+        assert len(programs) == len(set(programs)) and set(programs) == {one.program for one in (*own, *other)}
         means = [(one.log_probability + one.second) / 2 for one in candidates]
         assert means == sorted(means, reverse=True) and means == [one.score for one in candidates]
         for one in candidates:
@@ -59,15 +58,15 @@ def test_every_candidate_has_the_opinion_of_both(pair):
         assert all(one.log_probability == kept[one.program] for one in candidates if one.program in kept)
 
 
-def test_what_a_model_has_no_symbols_for_is_not_asked(pair):
+def test_what_a_model_has_no_symbols_for_is_as_good_as_impossible_for_it(pair):
     problem = pair[0].domain.read("add 3 and 4")
     strange = Program.parse("fly(n0, n1)")
     assert not spells(pair[0].codec, strange) and not spells(pair[0].codec, Program.parse("add(n0, moon)"))
     own = [Candidate(Program.parse("add(n0, n1)"), -1.0, -1.0)]
-    (joined,) = join_opinions(
-        *both(pair), [problem], [own], [[Candidate(strange, -0.1, -0.1), Candidate(None, -5, -5)]]
-    )
-    assert [one.program for one in joined] == [own[0].program]
+    others = [Candidate(strange, -0.1, -0.1, recalled=0.9), Candidate(None, -5, -5)]
+    (joined,) = join_opinions(*both(pair), [problem], [own], [others])
+    assert [one.program for one in joined] == [own[0].program, strange]
+    assert joined[1] == Candidate(strange, UNWRITTEN, UNWRITTEN, UNWRITTEN, UNWRITTEN, recalled=0.9)
     (lost,) = join_opinions(*both(pair), [problem], [[Candidate(None, -1.0, -1.0)]], [[Candidate(None, -1.0, -1.0)]])
     assert [(one.program, one.second) for one in lost] == [(None, UNWRITTEN)]
 

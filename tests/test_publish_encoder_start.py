@@ -118,7 +118,7 @@ def test_a_run_ends_after_its_steps(benchmark, tiny, monkeypatch):
 
 
 def test_the_study_leaves_numbers_and_a_picture(benchmark, tiny, splits, tmp_path, monkeypatch):
-    monkeypatch.setattr(benchmark, "RUNS", dict.fromkeys(list(benchmark.RUNS)[:2], {}))
+    monkeypatch.setattr(benchmark, "RUNS", {name: {} for name in list(benchmark.RUNS)[:2]})
     monkeypatch.setattr(benchmark, "EVERY", 1)
     monkeypatch.setattr(benchmark, "run_config", lambda name: tiny().config)
     monkeypatch.setattr(benchmark, "Splits", lambda domain: splits)

@@ -32,17 +32,21 @@ def join_opinions(
     """The candidates of both models for every problem, each with the log-probability of both, ranked by their mean.
 
     What only the second model wrote has no least certain symbol of the first: its whole log-probability stands for it.
+    A program that one of the two has no symbols for is as good as impossible for that one, and stays a candidate.
     """
     pools: list[dict[Program, Candidate | None]] = []
     recalled = [{one.program: one.recalled for one in (*other, *own)} for own, other in zip(found, others)]
     for own, other in zip(found, others):
         pool: dict[Program, Candidate | None] = {one.program: one for one in own if one.program}
         for one in other:
-            if one.program and spells(first[1], one.program):
+            if one.program:
                 pool.setdefault(one.program, None)
         pools.append(pool)
     new = [(place, program) for place, pool in enumerate(pools) for program, one in pool.items() if one is None]
-    for (place, program), score in zip(new, force(*first, [(problems[place], program) for place, program in new])):
+    written = [(place, program) for place, program in new if spells(first[1], program)]
+    scores = dict(zip(written, force(*first, [(problems[place], program) for place, program in written])))
+    for place, program in new:
+        score = scores.get((place, program), UNWRITTEN)
         pools[place][program] = Candidate(program, score, score, score, recalled=recalled[place][program])
     known = [(place, one) for place, pool in enumerate(pools) for one in pool.values() if one is not None]
     told = [(place, one) for place, one in known if one.program and spells(second[1], one.program)]

@@ -89,15 +89,19 @@ def explain_question(
 ) -> QuestionMap:
     """Looks at a question with the program that the model writes for it, or with a given one.
 
-    Raises DataError for a question without words, and for a given program that the model's vocabulary does not have.
+    A program that only a second model has symbols for is its own: what that one sees is shown. Raises DataError for a
+    question without words, and for a given program that no vocabulary has.
     """
     problem = solver.domain.read(question) if isinstance(question, str) else question
     if not problem.words:
         raise DataError("the question is empty")
     if program is None:
         program = solver.best_of(problem, solver.propose([problem], width)[0]).program
-    elif unknown := [word for word in _symbols_of(program) if not _known(solver, word)]:
-        raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
+    if program is not None and (unknown := [word for word in _symbols_of(program) if not _known(solver, word)]):
+        second = solver.second
+        if second is None or not all(_known(second, word) for word in _symbols_of(program)):
+            raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
+        solver = second
     texts = solver.codec.batch_texts([problem]).to(next(solver.model.parameters()).device)
     with evaluating(solver.model):
         encoding = solver.model.encode(*texts)

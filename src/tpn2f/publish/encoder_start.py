@@ -27,7 +27,8 @@ def start_table(folder: Path) -> str:
         rows.append([row["name"], *cells, f"{row['cpu_seconds']:.0f}"])
     steps = max(row["steps"] for row in study["rows"])
     commits = ", ".join(dict.fromkeys(f"`{row['commit']}`" for row in study["rows"]))
-    return f"{markdown(rows)}\n\n{steps:,} steps, one seed, measured on {study['problems']} dev problems; commit {commits}."
+    told = f"{steps:,} steps, one seed, measured on {study['problems']} dev problems; commit {commits}."
+    return f"{markdown(rows)}\n\n{told}"
 
 
 def inside_table(folder: Path) -> str:

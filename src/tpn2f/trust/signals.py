@@ -146,6 +146,7 @@ def signals(answered: Answered) -> dict[str, float]:
         "probability": math.exp(answered.log_probability),
         "log-probability": max(answered.log_probability, LEAST),
         "odds of the program": _odds(answered.log_probability),
+        "as good as impossible": float(answered.log_probability <= LEAST),
         "weakest step": math.exp(answered.weakest),
         "odds of the weakest step": _odds(answered.weakest),
         "agreement": answered.agreement,
