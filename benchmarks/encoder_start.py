@@ -262,6 +262,7 @@ def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
         axes.tick_params(labelsize=6, colors=GREY, length=2, pad=1)
         if key == "selection":
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:g}")
         axes.grid(color=FAINT, linewidth=0.4)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
