@@ -63,7 +63,7 @@ def test_the_papers_preset_has_what_the_paper_says(task):
     ],
 )
 def test_a_setting_that_is_changed_changes_its_line(folder, line, changed, aspect, told):
-    path = folder.parent / "configs" / "mathqa.toml"
+    path = folder.parent / "configs" / "mathqa-60.toml"
     before = cells(disclosure("mathqa")(folder))
     path.write_text(path.read_text().replace(line, changed))
     after = cells(disclosure("mathqa")(folder))
@@ -73,7 +73,7 @@ def test_a_setting_that_is_changed_changes_its_line(folder, line, changed, aspec
 
 def test_other_presets_are_told_by_their_differences(folder):
     lines = disclosure("mathqa")(folder).splitlines()
-    assert "* `mathqa-24`: as `mathqa`, but training.epochs = 24, training.patience = 0." in lines
+    assert "* `mathqa-24`: as `mathqa-60`, but training.epochs = 24, training.patience = 0." in lines
     (narrow,) = (line for line in lines if line.startswith("* `mathqa-lstm2lstm-100`"))
     assert "model.encoder = lstm" in narrow and "model.d_hidden = 100" in narrow
     path = folder.parent / "configs" / "mathqa-24.toml"

@@ -52,7 +52,7 @@ def test_every_row_has_a_config_and_all_learn_from_the_same(table):
 
 
 def test_ablations_differ_from_tp_n2f_in_the_representation_only():
-    best, short = (row_config(ROOT / "configs", row) for row in ("mathqa", "mathqa-24"))
+    best, short = (row_config(ROOT / "configs", row) for row in ("mathqa-60", "mathqa-24"))
     budget = replace(best.training, epochs=24, patience=0)
     assert short == replace(best, name="mathqa-24", training=budget)
     for row in ("mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-lstm2lstm"):
@@ -213,7 +213,7 @@ def test_a_table_is_made_from_nothing_and_made_again_without_training(tpn2f, tmp
     ("arguments", "message"),
     [
         (("reproduce", "weather"), "there is no table 'weather'; there are mathqa, algolisp"),
-        (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-seed1"),
+        (("reproduce", "mathqa", "--row", "best"), "mathqa has no row 'best'; it has mathqa, mathqa-60"),
         (("reproduce", "mathqa", "--root", "/nowhere"), "cannot read the config"),
         (("bundle", "/nowhere", "toy"), "there is no model /nowhere"),
         (("bundle", "/nowhere", "toy", "--report", "/nowhere.json"), "/nowhere.json is not a report"),

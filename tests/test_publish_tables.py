@@ -87,7 +87,7 @@ def test_an_unknown_table_and_missing_files_are_reported(project):
 
 
 def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path):
-    rights = {"mathqa": "1" * 30 + "0" * 10, "mathqa-lstm2tp": "1" * 10 + "0" * 30, "mathqa-lstm2lstm": None}
+    rights = {"mathqa-60": "1" * 30 + "0" * 10, "mathqa-lstm2tp": "1" * 10 + "0" * 30, "mathqa-lstm2lstm": None}
     for row, right in rights.items():
         made = report(f"{row} (greedy)", 0.5)
         made["facts"] |= {"domain": "mathqa", "split": "test", "examples_sha256": "0" * 64}
@@ -99,7 +99,7 @@ def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path
     assert head.count("|") == rows[0].count("|")
     # Of the third row nothing is known, and the fourth is not scored.
     (row,) = rows
-    assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa (greedy) | 25.0 | 75.0 | +50.00 (")
+    assert row.startswith("| mathqa-lstm2tp (greedy) | mathqa-60 (greedy) | 25.0 | 75.0 | +50.00 (")
     assert "| 0 | 20 | <0.0001 | +50.00 (" in row and row.endswith("| 0.0625 |")
     assert "No pair can be compared yet" in TABLES["algolisp-pairs"](tmp_path)
 
@@ -107,7 +107,12 @@ def test_pairs_are_compared_where_reports_say_which_examples_were_right(tmp_path
 def test_seeds_have_a_mean_and_a_deviation(tmp_path):
     (tmp_path / "mathqa-test-gold.json").write_text(json.dumps(report("gold", 1.0)))
     assert TABLES["mathqa-seeds"](tmp_path) == "No system is trained with several seeds yet."
-    for row, value in (("mathqa", 0.8), ("mathqa-seed1", 0.82), ("mathqa-seed2", 0.84), ("mathqa-lstm2tp", 0.5)):
+    for row, value in (
+        ("mathqa-60", 0.8),
+        ("mathqa-60-seed1", 0.82),
+        ("mathqa-60-seed2", 0.84),
+        ("mathqa-lstm2tp", 0.5),
+    ):
         (tmp_path / f"mathqa-test-{row}.json").write_text(json.dumps(report(f"{row} (greedy)", value)))
     _, _, row = TABLES["mathqa-seeds"](tmp_path).splitlines()
     assert row == "| our TP-N2F, greedy | 3 | 82.0 ± 2.0 |  |  | 80.0, 82.0, 84.0 |"

@@ -34,7 +34,7 @@ class PaperTask:
 
 TASKS = {
     "mathqa": PaperTask(
-        ("mathqa-paper", "mathqa"),
+        ("mathqa-paper", "mathqa-60"),
         {
             "sizes": "150 fillers of 30, 50 roles of 20, d_H = 1,000",
             "learning rate": "0.00115",

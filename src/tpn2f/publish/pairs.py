@@ -18,7 +18,11 @@ NOTHING = "No pair can be compared yet: the reports do not say which examples we
 
 # Rows that are compared beside the paper's four systems: what the reports call them.
 BESIDE = {
-    "mathqa": (("mathqa (beam 5)", "retrieval"), ("mathqa (greedy)", "mathqa (beam 5)")),
+    "mathqa": (
+        ("mathqa-60 (beam 5)", "retrieval"),
+        ("mathqa-60 (greedy)", "mathqa-60 (beam 5)"),
+        ("mathqa-60 (beam 5)", "mathqa-grounded (beam 5)"),
+    ),
     "algolisp": (
         ("algolisp (greedy)", "algolisp-generated (greedy)"),
         ("algolisp-generated (greedy)", "algolisp-generated (beam 10)"),
