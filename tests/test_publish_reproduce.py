@@ -11,10 +11,11 @@ from tpn2f.config import load_config
 from tpn2f.domain import load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
 from tpn2f.evaluation import Mode
+from tpn2f.metrics import Report
 from tpn2f.model import Model
 from tpn2f.publish import reproduce as reproduction
 from tpn2f.publish.plan import plan_rows, whole_plan
-from tpn2f.publish.reproduce import TABLES, Table, report_path, row_config, training_facts
+from tpn2f.publish.reproduce import TABLES, Table, report_path, row_config, stamped, training_facts
 from tpn2f.publish.rows import APPENDIX, SEEDS
 from tpn2f.publish.variants import variant_config
 
@@ -147,6 +148,14 @@ def test_a_row_is_scored_on_every_split_of_its_table(tpn2f, tmp_path, monkeypatc
         # The reports of a row do not make its tree a changed one.
         assert (facts["split"], facts["commit"]) == (split, "clean")
         assert f"arithmetic {split}: tiny (greedy): commutative" in made.out
+
+
+def test_a_report_names_the_commit_it_was_made_from(monkeypatch):
+    report = Report("t", (), (), {"split": "dev"})
+    monkeypatch.setattr(reproduction, "describe_commit", lambda: "abc-dirty")
+    assert stamped(report).facts == {"split": "dev", "commit": "abc-dirty"}
+    monkeypatch.setattr(reproduction, "describe_commit", lambda: "")  # no clone
+    assert stamped(report) == report
 
 
 def test_the_plan_is_told_before_anything_is_trained(tpn2f, tmp_path, monkeypatch):

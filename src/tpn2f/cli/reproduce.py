@@ -120,13 +120,13 @@ def _score_systems(table: str, results: Path, data: Path | None) -> None:
     """The systems without weights that stand in a table, where they are not scored yet."""
     from tpn2f.domain import load_domain
     from tpn2f.evaluation import evaluate_system
-    from tpn2f.publish.reproduce import TABLES, report_path
+    from tpn2f.publish.reproduce import TABLES, report_path, stamped
 
     for system, split in product(TABLES[table].systems, TABLES[table].splits):
         place = report_path(results, table, split, system)
         if not place.exists():
             with spinner(f"scoring {system} on {split}"):
-                write(place, evaluate_system(load_domain(table, data), split, system).to_json())
+                write(place, stamped(evaluate_system(load_domain(table, data), split, system)).to_json())
 
 
 def bundle(

@@ -133,7 +133,9 @@ def evaluate(
     warn_skipped(language)
     try:
         if output is not None:
-            write(output, report.to_json())
+            from tpn2f.publish.reproduce import stamped
+
+            write(output, stamped(report).to_json())
             err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
     except DataError as error:
         unsaved = error

@@ -260,6 +260,12 @@ def _machine() -> str:
     return f"{name or platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
+def stamped(report: Report) -> Report:
+    """The report with the commit of the working directory, where that is a clone."""
+    commit = describe_commit()
+    return replace(report, facts={**report.facts, "commit": commit}) if commit else report
+
+
 def describe_commit(folder: Path | None = None) -> str:
     """The commit of a folder, else of the working directory, marked when there are changes; empty outside of any."""
     command = ["git", "describe", "--always", "--dirty"]
