@@ -49,7 +49,7 @@ pictures: $(INSTALLED) ## take the pictures of the explorer for README and docs;
 	$(BIN)/python scripts/screenshots.py
 
 bench: $(INSTALLED) ## run the benchmarks, one after another
-	@set -e; for name in training decoding options attention_study scaling interpreter learning resume processes serving examples; do \
+	@set -e; for name in training decoding options attention_study encoder_start scaling interpreter learning resume processes serving examples; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py; done
 	@echo "== fuzz_checkpoints"; $(BIN)/python benchmarks/fuzz_checkpoints.py
 	@set -e; for language in mathqa algolisp; do echo "== fuzz $$language"; $(BIN)/python benchmarks/fuzz.py $$language; done

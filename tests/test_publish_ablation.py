@@ -1,6 +1,5 @@
 """The ablation: a step keeps what those before it have, rows are comparable, scored rows are left, costs are told."""
 
-import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from test_publish_reproduce import TINY
+from tiny_training import TINY, load_benchmark
 from tpn2f.config import Config, load_config
 from tpn2f.domain import Splits, load_domain, split_roles
 from tpn2f.errors import ConfigError, DataError
@@ -144,12 +143,7 @@ def test_a_row_that_is_scored_is_left_as_it_is(tpn2f, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    path = CONFIGS.parent / "benchmarks" / "options.py"
-    spec = importlib.util.spec_from_file_location("options", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("options")
 
 
 def test_an_option_is_measured_alone(benchmark, tmp_path):

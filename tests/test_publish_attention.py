@@ -1,9 +1,9 @@
 """Where attention looks: the tables say what was measured, and the study measures what it says."""
 
-import importlib.util
 import json
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -13,15 +13,14 @@ import pytest
 import torch
 
 from conftest import unchecked
-from test_publish_reproduce import TINY
+from tiny_training import TINY, load_benchmark, tiny_trainer
 from tpn2f.config import load_config
-from tpn2f.domain import Splits, load_domain
+from tpn2f.domain import load_domain
 from tpn2f.errors import DataError
 from tpn2f.explain import explain_question
 from tpn2f.publish.ablation import SYSTEMS, ablation_config
 from tpn2f.publish.attention import MODELS, STUDY, models_table, scores_table, study_table
 from tpn2f.publish.tables import TABLES
-from tpn2f.training import Trainer
 
 ROOT = Path(__file__).parent.parent
 TIME = "cpu_seconds"
@@ -29,11 +28,7 @@ TIME = "cpu_seconds"
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("attention_study", ROOT / "benchmarks" / "attention_study.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("attention_study")
 
 
 def moment(step: int, evenness: float, length: float | None = -0.5) -> dict:
@@ -110,22 +105,9 @@ def test_steps_that_are_measured(benchmark):
     assert [step for step in range(1, 500) if benchmark.is_measured(step, 180)] == [50, 100, 180, 200, 360, 400]
 
 
-@pytest.fixture(scope="module")
-def splits() -> Splits:
-    made = Splits(load_domain("arithmetic"))
-    with unchecked():
-        made.take("train"), made.take("dev")
-    return made
-
-
 @pytest.fixture
-def tiny(splits, tmp_path):
-    (tmp_path / "tiny.toml").write_text(TINY)
-
-    def make(*settings: str) -> Trainer:
-        return Trainer(load_config(tmp_path / "tiny.toml", settings), splits.domain, tmp_path / "run", splits=splits)
-
-    return make
+def tiny(tmp_path):
+    return partial(tiny_trainer, tmp_path)
 
 
 def test_a_run_is_followed_to_its_end_and_no_further_than_its_time(benchmark, tiny):

@@ -1,9 +1,9 @@
 """How the TPR encoder starts: the study measures what it says, the tables say what was measured."""
 
-import importlib.util
 import json
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -11,42 +11,22 @@ import numpy as np
 import pytest
 import torch
 
-from conftest import unchecked
-from test_publish_reproduce import TINY
+from tiny_training import arithmetic_splits, load_benchmark, tiny_trainer
 from tpn2f.config import load_config
-from tpn2f.domain import Splits, load_domain
 from tpn2f.publish.encoder_start import START, inside_table, start_table
 from tpn2f.publish.tables import TABLES
-from tpn2f.training import Trainer
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("encoder_start", ROOT / "benchmarks" / "encoder_start.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def splits() -> Splits:
-    made = Splits(load_domain("arithmetic"))
-    with unchecked():
-        made.take("train"), made.take("dev")
-    return made
+    return load_benchmark("encoder_start")
 
 
 @pytest.fixture
-def tiny(splits, tmp_path):
-    (tmp_path / "tiny.toml").write_text(TINY)
-
-    def make(*settings: str) -> Trainer:
-        return Trainer(load_config(tmp_path / "tiny.toml", settings), splits.domain, tmp_path / "run", splits=splits)
-
-    return make
+def tiny(tmp_path):
+    return partial(tiny_trainer, tmp_path)
 
 
 def test_a_run_changes_what_its_name_says(benchmark):
@@ -117,7 +97,8 @@ def test_a_run_ends_after_its_steps(benchmark, tiny, monkeypatch):
     assert not any("chosen" in at for at in row["moments"])
 
 
-def test_the_study_leaves_numbers_and_a_picture(benchmark, tiny, splits, tmp_path, monkeypatch):
+def test_the_study_leaves_numbers_and_a_picture(benchmark, tiny, tmp_path, monkeypatch):
+    splits = arithmetic_splits()
     monkeypatch.setattr(benchmark, "RUNS", {name: {} for name in list(benchmark.RUNS)[:2]})
     monkeypatch.setattr(benchmark, "EVERY", 1)
     monkeypatch.setattr(benchmark, "run_config", lambda name: tiny().config)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tiny_training import TINY
 from tpn2f.checkpoint import Checkpoint, write_checkpoint
 from tpn2f.config import load_config
 from tpn2f.domain import load_domain, split_roles
@@ -20,26 +21,6 @@ from tpn2f.publish.rows import APPENDIX, SEEDS
 from tpn2f.publish.variants import variant_config
 
 ROOT = Path(__file__).parent.parent
-TINY = """
-name = "tiny"
-[data]
-domain = "arithmetic"
-limit = 40
-[model]
-n_fillers = 7
-d_filler = 4
-n_roles = 5
-d_role = 3
-d_word = 6
-d_relation = 3
-d_argument = 4
-d_position = 3
-d_symbol = 5
-[training]
-epochs = 2
-batch_size = 20
-evaluate_examples = 5
-"""
 
 
 @pytest.mark.parametrize("table", TABLES)
