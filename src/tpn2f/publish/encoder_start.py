@@ -25,9 +25,9 @@ def start_table(folder: Path) -> str:
         shares = [first.get("filler_evenness"), last.get("filler_evenness"), last.get("role_evenness")]
         cells += ["" if share is None else f"{100 * share:.0f} %" for share in shares]
         rows.append([row["name"], *cells, f"{row['cpu_seconds']:.0f}"])
-    steps = max(row["steps"] for row in study["rows"])
+    steps = " or ".join(f"{count:,}" for count in dict.fromkeys(row["steps"] for row in study["rows"]))
     commits = ", ".join(dict.fromkeys(f"`{row['commit']}`" for row in study["rows"]))
-    told = f"{steps:,} steps, one seed, measured on {study['problems']} dev problems; commit {commits}."
+    told = f"{steps} steps, one seed, measured on {study['problems']} dev problems; commit {commits}."
     return f"{markdown(rows)}\n\n{told}"
 
 
