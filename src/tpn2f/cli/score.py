@@ -85,6 +85,7 @@ def evaluate(
     The retrieval baseline answers with the program of the nearest training problem. Every model should beat it.
     """
     from tpn2f.evaluation import Mode, evaluate_file, evaluate_model, evaluate_system, write_predictions
+    from tpn2f.publish.reproduce import stamped
 
     if (tests or options or memory) and model is None:
         asked = "--tests" if tests else "--options" if options else "--memory"
@@ -133,8 +134,6 @@ def evaluate(
     warn_skipped(language)
     try:
         if output is not None:
-            from tpn2f.publish.reproduce import stamped
-
             write(output, stamped(report).to_json())
             err.print(f"written to {escape(str(output))} after {time.perf_counter() - started:.1f} s", soft_wrap=True)
     except DataError as error:

@@ -19,6 +19,7 @@ from tpn2f.domain import Problem
 from tpn2f.errors import DataError
 from tpn2f.model import NONE
 from tpn2f.model.evaluating import evaluating
+from tpn2f.opinions import spells
 from tpn2f.program import Program
 from tpn2f.solver import Solver
 
@@ -98,10 +99,9 @@ def explain_question(
     if program is None:
         program = solver.best_of(problem, solver.propose([problem], width)[0]).program
     if program is not None and (unknown := [word for word in _symbols_of(program) if not _known(solver, word)]):
-        second = solver.second
-        if second is None or not all(_known(second, word) for word in _symbols_of(program)):
+        if solver.second is None or not spells(solver.second.codec, program):
             raise DataError(f"the program {program} has words that the model does not know: {', '.join(unknown)}")
-        solver = second
+        solver = solver.second
     texts = solver.codec.batch_texts([problem]).to(next(solver.model.parameters()).device)
     with evaluating(solver.model):
         encoding = solver.model.encode(*texts)
