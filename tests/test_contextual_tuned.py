@@ -146,6 +146,22 @@ def test_it_answers_with_its_tuned_layers(config, run, tmp_path):
         export_model(solver.model, solver.codec, tmp_path)
 
 
+def test_more_layers_learn_on_from_a_model_that_tuned_fewer(config, run, tmp_path):
+    more = replace(config.model, reader_layers=3)
+    trainer = make_trainer(tmp_path, replace(config, model=more, training=replace(config.training, start=str(run))))
+    published = TunedReader(PretrainedReader(config.data.reader).load(), 3).tuned.state_dict()
+    kept = read_checkpoint(run / "checkpoints" / "best").tensors["model"]
+    for name, weight in trainer.model.named_parameters():
+        if name.startswith("reader.2."):
+            assert torch.equal(weight, kept[name.replace("reader.2.", "reader.0.")])
+        elif name.startswith("reader."):
+            assert torch.equal(weight, published[name.removeprefix("reader.")])
+        else:
+            assert torch.equal(weight, kept[name]), name
+    # One layer below is read anew with every batch: nothing is kept on a disk for it.
+    assert trainer.reader is None
+
+
 def test_what_does_not_fit_is_refused_in_a_line(config, run, frozen, tmp_path):
     with pytest.raises(ConfigError, match=r"model.reader_layers is 5, but the reader .* has 4 layers"):
         TunedReader(frozen, 5)

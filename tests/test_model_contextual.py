@@ -100,6 +100,35 @@ def test_own_vectors_are_hidden_in_training_so_that_new_words_are_understood():
     assert all(torch.allclose(one, alone if hid else whole, atol=1e-5) for one, hid in zip(seen, hidden))
 
 
+@pytest.mark.parametrize("encoder", ["lstm", "gru"])
+def test_a_state_has_the_projected_contextual_vector_and_begins_without_it(encoder):
+    config = replace(SMALL, encoder=encoder, summary="last", **CONTEXTUAL)
+    plain, model = make(config), make(replace(config, contextual_states=True))
+    words, counts, *_ = make_batch()
+    vectors = make_vectors()
+    matrix = model.encoder.shortcut
+    assert matrix.shape == (config.d_context, WIDTH) and not matrix.any()
+    model.load_state_dict({**plain.state_dict(), "encoder.shortcut": matrix})
+    without = plain.encode(words, counts, vectors)
+    assert torch.equal(model.encode(words, counts, vectors).context_fillers, without.context_fillers)
+    with torch.no_grad():
+        matrix.normal_()
+    found = model.encode(words, counts, vectors)
+    for row, n in enumerate(counts.tolist()):
+        centred = vectors[row, :n] - vectors[row, :n].mean(1, keepdim=True)
+        normal = centred / centred.pow(2).mean(1, keepdim=True).sqrt()
+        added = found.context_fillers[row, 0] - without.context_fillers[row, 0]
+        torch.testing.assert_close(added[:n], normal @ matrix.detach().T, rtol=0, atol=1e-4)
+        assert not added[n:].any()
+    assert torch.equal(found.summary, without.summary)
+
+
+@pytest.mark.parametrize("changes", [{"encoder": "tpr", **CONTEXTUAL}, {"encoder": "lstm"}])
+def test_bindings_and_models_without_vectors_have_no_such_states(changes):
+    with pytest.raises(ValueError, match="contextual_states is for plain encoders"):
+        replace(SMALL, contextual_states=True, **changes)
+
+
 def test_vectors_that_are_missing_or_not_wanted_are_told():
     words, counts, *_ = make_batch()
     with pytest.raises(ValueError, match="contextual vectors of none; expected width 10"):

@@ -7,7 +7,7 @@ names it with a sum.
 from tpn2f.contextual.reader import MISSING, PretrainedReader, is_installed, load_reader
 from tpn2f.contextual.store import StoredReader, VectorStore
 from tpn2f.contextual.text import WordReader, text_of
-from tpn2f.contextual.tuned import LowerLayers, TunedReader
+from tpn2f.contextual.tuned import LowerLayers, TunedReader, choose_store
 
 __all__ = [
     "MISSING",
@@ -17,6 +17,7 @@ __all__ = [
     "TunedReader",
     "VectorStore",
     "WordReader",
+    "choose_store",
     "is_installed",
     "load_reader",
     "text_of",

@@ -20,6 +20,9 @@ from tpn2f.contextual.windows import Window, in_batches, in_words
 from tpn2f.domain import Problem
 from tpn2f.errors import ConfigError
 
+WORTH_KEEPING = 2
+"""So many frozen layers are worth a place on disk."""
+
 
 class LowerLayers:
     """What is read below tuned layers: for every text the states of its pieces, window after window, with their ends.
@@ -59,6 +62,14 @@ class LowerLayers:
         for window, rows in zip(windows, states):
             found[window.text].append(rows)
         return [torch.cat(parts) if parts else torch.zeros(1, self.width) for parts in found]
+
+
+def choose_store(live: PretrainedReader, layers: int) -> StoredReader | None:
+    """What keeps the states below so many tuned layers; None where they are sooner read again than from a disk."""
+    if not layers:
+        return StoredReader(live)
+    lower = LowerLayers(live, layers)
+    return StoredReader(lower) if lower.depth >= WORTH_KEEPING else None
 
 
 class TunedReader:

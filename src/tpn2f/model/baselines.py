@@ -33,6 +33,9 @@ class PlainEncoder(nn.Module):
         self.embedding = WordEmbedding(config, n_words)
         self.kernel, self.dropout_context = config.kernel, config.dropout_context
         self.summary, self.normalised = config.summary, config.normalised
+        self.shortcut: nn.Parameter | None = None
+        if config.contextual_states:
+            self.shortcut = nn.Parameter(torch.zeros(config.d_context, config.d_contextual))
 
     def read(
         self,
@@ -50,6 +53,9 @@ class PlainEncoder(nn.Module):
         contextual: Float[Tensor, "batch words d_contextual"] | None = None,
     ) -> Encoding:
         states, last = self.read(*self.embedding.read(words, word_counts, contextual), word_counts)
+        if self.shortcut is not None and contextual is not None:
+            given = F.layer_norm(contextual.to(self.shortcut.dtype), self.shortcut.shape[1:])
+            states = states + F.linear(given, self.shortcut) * within(word_counts, words.shape[1]).unsqueeze(-1)
         states = F.dropout(states, self.dropout_context, self.training)
         fillers = (F.normalize(states, dim=-1) if self.normalised else states).unsqueeze(1)
         summary = states.sum(1) if self.summary == "sum" else last

@@ -79,6 +79,8 @@ class ModelConfig:
     none. `data.reader` names the encoder; the model does not carry it."""
     reader_layers: Count = 0
     """How many of the encoder's last layers are trained with the model, which carries them; 0 keeps all frozen."""
+    contextual_states: bool = False
+    """A state of a plain encoder also has the contextual vector of its word, projected; it begins without it."""
     repeats: bool = False
     """A word that comes again later in the text, or that has come before, gets a learned vector more for each: what a
     question asks about is what its story named."""
@@ -126,6 +128,11 @@ class ModelConfig:
         check_settings(self)
         if self.reader_layers and not self.d_contextual:
             raise ValueError(f"reader_layers is {self.reader_layers}, but d_contextual is 0: there is no reader")
+        if self.contextual_states and (not self.d_contextual or self.encoder == "tpr"):
+            raise ValueError(
+                "contextual_states is for plain encoders that are given contextual vectors; got encoder "
+                f"{self.encoder!r} and d_contextual {self.d_contextual}"
+            )
         if self.writes_trees and self.knows_names:
             raise ValueError(
                 f"a {self.decoder} decoder can have neither grounded arguments nor guided attention; "

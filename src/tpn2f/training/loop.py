@@ -20,7 +20,7 @@ from torch import Tensor
 from tpn2f.checkpoint import Checkpoint, load_weights, read_latest, rotate_checkpoint, write_checkpoint
 from tpn2f.codec import Codec, Weighted, batch_order
 from tpn2f.config import Config, config_difference, what_is_learned, write_config
-from tpn2f.contextual import LowerLayers, StoredReader, TunedReader, load_reader
+from tpn2f.contextual import TunedReader, choose_store, load_reader
 from tpn2f.domain import Domain, Example, Splits
 from tpn2f.errors import CheckpointError, DataError
 from tpn2f.evaluation import digest
@@ -77,7 +77,7 @@ class Trainer:
         more = vectors.words[: config.data.more_words] if vectors is not None else ()
         live, layers = load_reader(config.data.reader, config.model.d_contextual), config.model.reader_layers
         # What never changes is read once: all layers of a frozen encoder, the lower ones of one that is tuned.
-        self.reader = None if live is None else StoredReader(LowerLayers(live, layers) if layers else live)
+        self.reader = None if live is None else choose_store(live, layers)
         reader = TunedReader(live, layers, self.reader) if live is not None and layers else self.reader
         self.codec = replace(Codec.build(examples, config.data.word_at_least, more), reader=reader)
         self.examples = weigh(parts, config)

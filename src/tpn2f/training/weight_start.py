@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -43,10 +43,14 @@ def read_start(config: Config) -> Earlier | None:
 @torch.no_grad()
 def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
     """Puts the weights of another model into one of the same sizes. Words and symbols are found by their names; those
-    that the other model does not have stay as they are. Raises CheckpointError."""
-    place, other, weights = earlier
+    that the other model does not have stay as they are. So do layers of a reader that it did not tune, and what begins
+    as nothing. Raises CheckpointError."""
+    place, other, _ = earlier
+    weights = _from_the_top(model, earlier.weights)
     for name, parameter in model.named_parameters():
         if name not in weights:
+            if name == "encoder.shortcut" or (name.startswith("reader.") and _layers(weights)):
+                continue
             raise CheckpointError(f"training.start: {place} has no weights {name}; expected a model of the same config")
         found = weights[name].to(parameter)
         tables = _tables(name, other, codec)
@@ -59,6 +63,22 @@ def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
                 f"training.start: {name} of {place} has the shape {tuple(found.shape)}; this config makes "
                 f"{tuple(parameter.shape)}"
             )
+
+
+def _from_the_top(model: Model, weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """Tuned layers are counted from the lowest; where more are tuned now, the same layers have higher numbers."""
+    here, there = (_layers(names) for names in (dict(model.named_parameters()), weights))
+    return {_raised(name, max(here - there, 0)): tensor for name, tensor in weights.items()}
+
+
+def _layers(names: Iterable[str]) -> int:
+    """How many layers of a reader are tuned."""
+    return len({name.split(".")[1] for name in names if name.startswith("reader.")})
+
+
+def _raised(name: str, by: int) -> str:
+    part, *rest = name.split(".")
+    return ".".join((part, str(int(rest[0]) + by), *rest[1:])) if part == "reader" else name
 
 
 def _tables(name: str, other: Codec, codec: Codec) -> tuple[Vocabulary, Vocabulary] | None:
