@@ -41,14 +41,18 @@ GRADES = {
     "D": "repeats an earlier record",
     "X": "no program that gives the answer is known",
 }
-GENERATED: Mapping[str, str] = {"generated": "train", "generated-dev": "dev", "generated-test": "test"}
-GENERATED_COUNT: Mapping[str, int] = {"train": 80_000, "dev": 600, "test": 2_000}
+GENERATED: Mapping[str, tuple[str, int, int]] = {
+    "generated": ("train", 1, 80_000),
+    "generated-more": ("train", 2, 60_000),
+    "generated-dev": ("dev", 1, 600),
+    "generated-test": ("test", 1, 2_000),
+}
+"""Splits that are made when they are read: of which part, from which seed, how many."""
 KNOWN = "mathqa-known"
 """What a memory keeps of MathQA's training file: also programs that come only near to their option, or whose option is
 no number. A model does not learn from these, but a question that comes again is mostly solved like it was."""
 LATER, LATER_COUNT = "stories-later", 2_000
 """Stories that were written after the models were trained, for judging; and how many problems are made of them."""
-SEED = 1
 DEV_OF_MATHQA = 300
 """How many of MathQA's dev stand in the mixture `dev`, so that they do not outweigh the others."""
 MANY_STEPS = 5
@@ -77,6 +81,7 @@ class Everyday:
         "aggregate": "Aggregate (CogComp), MIT",
         "mathqa": "MathQA train, records whose program gives its own option, Apache-2.0",
         "generated": "generated problems (this project), Apache-2.0",
+        "generated-more": "more generated problems (this project), Apache-2.0",
     }
     """What training splits hold, with licences."""
     quotable = ("generated",)
@@ -129,8 +134,11 @@ class Everyday:
         # Templates are read only when they are asked for.
         from tpn2f.domains.everyday.generation import generate, generate_later
 
-        part = GENERATED.get(split, "")
-        made = generate(SEED, GENERATED_COUNT[part], part) if part else generate_later(SEED, LATER_COUNT)
+        if split in GENERATED:
+            part, seed, count = GENERATED[split]
+            made = generate(seed, count, part)
+        else:
+            made = generate_later(1, LATER_COUNT)
         for index, example in enumerate(made):
             # Its own id says what is new in it, `test:phrasing:shopping/change`, and many examples share it.
             told = example.id.partition(":")[2]
@@ -254,7 +262,7 @@ class Everyday:
         count = len(example.program)
         size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
         for part in ("phrasing", "kind", "story"):
-            if f":{part}:" in example.id and not example.id.startswith("generated:"):
+            if f":{part}:" in example.id and not example.id.startswith(("generated:", "generated-more:")):
                 return size, f"unseen {part}"
         return (size,)
 
