@@ -40,6 +40,7 @@ AGGREGATE = [
     {"iIndex": 1, "sQuestion": "A van has 4.0 rows of 4.0 seats and 2.0 doors . How many seats for 1.0 van ?",
      "quants": [4.0, 4.0, 2.0, 1.0], "lAlignments": [1, 0], "lEquations": ["X=(4.0*4.0)"], "lSolutions": [16.0]},
 ]  # fmt: skip
+PLAIN = {"original_text": "Mia saw 7 owls and 5 bats . How many more owls ?", "equation": "X=7-5", "ans": "2"}
 SVAMP = [
     {"Body": "Pia had 8 figs.", "Question": "She ate 3.0. How many are left?", "Equation": "( 8.0 - 3.0 )", "Answer": 5}
 ]
@@ -64,6 +65,7 @@ def everyday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Everyday:
     (folder / "gsm8k/train.jsonl.gz").write_bytes(gzip.compress(train))
     (folder / "gsm8k/train_socratic.jsonl.gz").write_bytes(gzip.compress(train))
     (folder / "gsm8k/test.jsonl").write_text(json.dumps(UNSOLVED))
+    (folder / "mawps/trainset.json").write_text(json.dumps(MAWPS + [PLAIN]))
     (folder / "mawps/validset.json").write_text(json.dumps(MAWPS[1:]))
     (folder / "mawps/testset.json").write_text(json.dumps(MAWPS))
     (folder / "aggregate/questions.json").write_text(json.dumps(AGGREGATE))
@@ -93,6 +95,13 @@ def test_a_part_of_the_stories_is_held_out(everyday: Everyday) -> None:
 def test_near_duplicates_of_tests_leave_training(everyday: Everyday) -> None:
     assert [example.id for example in everyday.examples("aggregate")] == ["aggregate:1"]
     assert everyday.skipped["aggregate"] == ["aggregate:0: nearly repeats mawps-test:0"]
+
+
+def test_what_states_no_licence_is_learned_from_only_where_it_is_named(everyday: Everyday) -> None:
+    assert [example.id for example in everyday.examples("mawps")] == [f"mawps:{len(MAWPS)}"]
+    assert everyday.skipped["mawps"][0] == "mawps:0: nearly repeats mawps-test:0"
+    assert not any("mawps" in example.id for example in everyday.examples("train"))
+    assert "no licence" in everyday.licences["mawps"]
 
 
 def test_the_alignment_of_the_source_is_used(everyday: Everyday) -> None:

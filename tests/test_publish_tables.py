@@ -208,7 +208,7 @@ def test_the_everyday_table_has_the_splits_that_are_scored():
 
 
 def test_every_everyday_row_that_is_scored_stands_in_the_table(tmp_path):
-    for ending in ("", "-beam5-guided", "-minilm", "-minilm-beam5-guided"):
+    for ending in ("", "-beam5-guided", "-minilm", "-mawps", "-minilm-beam5-guided"):
         made = everyday_report("svamp", {"all": 0.3})
         made["facts"]["system"] = f"row{ending}"
         (tmp_path / f"everyday-svamp{ending}.json").write_text(json.dumps(made))
@@ -217,5 +217,6 @@ def test_every_everyday_row_that_is_scored_stands_in_the_table(tmp_path):
         "row",
         "row-beam5-guided",
         "row-minilm",
+        "row-mawps",
         "row-minilm-beam5-guided",
     ]

@@ -24,7 +24,7 @@ from tpn2f.domains.everyday.programs import canonical
 from tpn2f.domains.everyday.reading import read
 from tpn2f.domains.everyday.records import UNKNOWN, GradedRecord
 from tpn2f.domains.everyday.sense import makes_sense
-from tpn2f.domains.everyday.sources import TRAINING, source
+from tpn2f.domains.everyday.sources import TRAINING, UNLICENSED, source
 from tpn2f.domains.everyday.units import unit_of
 from tpn2f.domains.mathqa.domain import MathQA
 from tpn2f.domains.mathqa.options import Options
@@ -67,9 +67,9 @@ class Everyday:
     """The domain; `data` is the folder of the sources, beside which or in which MathQA's stands."""
 
     name = "everyday"
-    sources = (*TRAINING, *DEV, *TEST)
+    sources = (*TRAINING, *UNLICENSED, *DEV, *TEST)
     grade_words: Mapping[str, str] = GRADES
-    splits = ("train", "dev", *TRAINING, KNOWN, *GENERATED, *DEV, *TEST, LATER)
+    splits = ("train", "dev", *TRAINING, *UNLICENSED, KNOWN, *GENERATED, *DEV, *TEST, LATER)
     relations: Mapping[str, Signature] = EVERYDAY_RELATIONS
     constants: Mapping[str, str] = dict.fromkeys(EVERYDAY_CONSTANTS, "number")
     notation: Mapping[str, str] = NOTATION
@@ -80,6 +80,7 @@ class Everyday:
         "socratic": "GSM8K's sub-questions (OpenAI), MIT",
         "aggregate": "Aggregate (CogComp), MIT",
         "mathqa": "MathQA train, records whose program gives its own option, Apache-2.0",
+        "mawps": "MAWPS train, which states no licence: this model is not to be given away",
         "generated": "generated problems (this project), Apache-2.0",
         "generated-more": "more generated problems (this project), Apache-2.0",
     }
@@ -103,7 +104,7 @@ class Everyday:
         if split == KNOWN:
             kept = (item.example for item in self._records("mathqa") if is_remembered(item))
             return (replace(example, id=example.id.replace("mathqa", KNOWN, 1)) for example in kept)
-        if split not in TRAINING:
+        if split not in TRAINING + UNLICENSED:
             return (item.example for item in self._records(split))
         return self._clear(split)
 

@@ -25,6 +25,8 @@ from tpn2f.program import Program
 HELD_OUT = 25
 """Every so-manyth story of GSM8K's training file is for dev, with its sub-questions."""
 TRAINING = ("gsm8k", "socratic", "aggregate", "mathqa")
+UNLICENSED = ("mawps",)
+"""What a config may name to learn from, but no bundled model does: it states no licence."""
 GUARDED = ("mawps-valid", "mawps-test", "svamp", "gsm8k-test", "gsm8k-dev")
 """What training may not nearly repeat."""
 
@@ -40,7 +42,7 @@ def source(name: str, everyday: Path, mathqa: Callable[[], Path]) -> Iterator[Gr
     else:
         make, file = _MAKERS[name]
         path = _there(everyday / file)
-    if name not in TRAINING:
+    if name not in TRAINING + UNLICENSED:
         return kept(name, [path], lambda: make(path))
     judged = [_there(everyday / _MAKERS[guard][1]) for guard in GUARDED]
     return kept(name, [path, *judged], lambda: _apart(make(path), everyday))
@@ -185,6 +187,7 @@ _MAKERS: dict[str, tuple[Callable[[Path], Iterator[GradedRecord]], str]] = {
     "aggregate": (_aggregate, "aggregate/questions.json"),
     "gsm8k-dev": (lambda path: _gsm8k(path, "gsm8k-dev", _is_held_out), _TRAIN),
     "gsm8k-test": (lambda path: _gsm8k(path, "gsm8k-test", lambda index: True), "gsm8k/test.jsonl"),
+    "mawps": (lambda path: _mawps(path, "mawps"), "mawps/trainset.json"),
     "mawps-valid": (lambda path: _mawps(path, "mawps-valid"), "mawps/validset.json"),
     "mawps-test": (lambda path: _mawps(path, "mawps-test"), "mawps/testset.json"),
     "svamp": (_svamp, "svamp/SVAMP.json"),
