@@ -65,7 +65,7 @@ def everyday(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Everyday:
     (folder / "gsm8k/train.jsonl.gz").write_bytes(gzip.compress(train))
     (folder / "gsm8k/train_socratic.jsonl.gz").write_bytes(gzip.compress(train))
     (folder / "gsm8k/test.jsonl").write_text(json.dumps(UNSOLVED))
-    (folder / "mawps/trainset.json").write_text(json.dumps(MAWPS + [PLAIN]))
+    (folder / "mawps/trainset.json").write_text(json.dumps([*MAWPS, PLAIN]))
     (folder / "mawps/validset.json").write_text(json.dumps(MAWPS[1:]))
     (folder / "mawps/testset.json").write_text(json.dumps(MAWPS))
     (folder / "aggregate/questions.json").write_text(json.dumps(AGGREGATE))

@@ -41,6 +41,8 @@ TABLE = [
     ("a quarter of it", "n0 quarter of it", ["1/4"]),
     ("three quarters of it", "n0 fraction of it", ["3/4"]),
     ("5 quarters in a jar", "n0 n1 quarters in a jar", ["5", "1/4"]),
+    ("seventy-four quarters in a jar", "n0 n1 quarters in a jar", ["74", "1/4"]),
+    ("twenty-one hundredths of it", "n0 fraction of it", ["21/100"]),
     ("one and a half hours, 2 and a half", "n0 hours , n1", ["3/2", "5/2"]),
     ("a third of the cake", "n0 fraction of the cake", ["1/3"]),
     ("a third dog", "a third dog", []),

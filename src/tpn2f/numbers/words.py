@@ -125,9 +125,11 @@ def _below_hundred(tokens: WordTokens, place: int) -> NumberWords | None:
         return NumberWords(Fraction(UNITS[word]), place + 1)
     if word not in TENS:
         return None
-    unit = place + 1 + (tokens.word(place + 1) == "-")
+    hyphen = tokens.word(place + 1) == "-"
+    unit = place + 1 + hyphen
     digit = UNITS.get(tokens.word(unit), 0)
-    if 0 < digit < 10 and not _is_denominator(tokens, unit + 1):
+    # `seventy-four quarters` are coins; `fifty three quarters` may be anything, and is two numbers.
+    if 0 < digit < 10 and (hyphen or not _is_denominator(tokens, unit + 1)):
         return NumberWords(Fraction(TENS[word] + digit), unit + 1)
     return NumberWords(Fraction(TENS[word]), place + 1)
 

@@ -148,7 +148,8 @@ def row_label(report: Mapping[str, Any]) -> str:
     if config["training"].get("start"):
         epochs += " more"
     system = "retrieval+model with our" if facts.get("memory") else "our"
-    return f"{system} {grounded}{side}{reader}, {epochs} epochs, {facts['mode']} (`{facts['row']}`)"
+    unit = "epoch" if asked == 1 else "epochs"
+    return f"{system} {grounded}{side}{reader}, {epochs} {unit}, {facts['mode']} (`{facts['row']}`)"
 
 
 def _figure(figure: float | None, interval: bool) -> str:

@@ -43,7 +43,7 @@ GRADES = {
 }
 GENERATED: Mapping[str, tuple[str, int, int]] = {
     "generated": ("train", 1, 80_000),
-    "generated-more": ("train", 2, 60_000),
+    "generated-more": ("train", 2, 140_000),
     "generated-dev": ("dev", 1, 600),
     "generated-test": ("test", 1, 2_000),
 }

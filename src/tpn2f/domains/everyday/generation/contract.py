@@ -91,8 +91,8 @@ def _misread(
     if len(reading.numbers) > len(names):
         places = [n for k, n in enumerate(reading.numbers) if f"n{k}" not in names.values()]
         strays = [draft.text[number.start : number.end] for number in places]
-        if kind.story:  # "which one", "one of them": as in any text
-            strays = [stray for stray in strays if stray.lower() != "one"]
+        if kind.story:  # "which one", "one of them", and coins that are only counted: as in any text
+            strays = [stray for stray in strays if stray.lower() not in ("one", "quarters", "a quarter")]
         if strays:
             yield f"{told}: {', '.join(strays)} is read as a number but is no placeholder"
 
