@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from tpn2f.domain import Example
@@ -148,9 +149,11 @@ class ProblemGenerator:
         self._siblings: dict[int, list[ProblemKind]] = {}
         for kind in self._kinds:
             self._siblings.setdefault(id(kind.setting), []).append(kind)
-        self._weights = _shared_out(self._kinds)
+        weights = _shared_out(self._kinds)
         if part == "train":
-            self._weights = _evened_out(self._kinds, self._weights)
+            weights = _evened_out(self._kinds, weights)
+        # Summed up once: a draw among fifty thousand kinds would take longer than the telling.
+        self._weights = list(accumulate(weights))
 
     def _has_phrasings(self, kind: ProblemKind) -> bool:
         if kind.part == self._part or kind.story:
@@ -168,7 +171,7 @@ class ProblemGenerator:
         """Examples with the kind and the wordings they were made of; no text comes twice."""
         seen: set[str] = set()
         while True:
-            kind = self._chance.choices(self._kinds, self._weights)[0]
+            kind = self._chance.choices(self._kinds, cum_weights=self._weights)[0]
             kinds = [kind]
             siblings = self._siblings[id(kind.setting)]
             if len(siblings) > 1 and self._chance.random() < MORE_QUESTIONS:
