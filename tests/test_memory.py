@@ -155,7 +155,8 @@ def test_the_fit_is_where_the_gradient_is_zero() -> None:
     """Checked by finite differences of a likelihood written again."""
     made, gold = questions(60)
     weights = np.asarray(fit_mixture(made, gold).weights)
-    deviation = np.concatenate([merits(one) for one in made]).std(0) + 1e-9
+    deviation = np.concatenate([merits(one) for one in made]).std(0)
+    deviation[deviation < 1e-9] = 1.0  # here the share, which is the same for all
 
     def likelihood(w: np.ndarray) -> float:
         total = -0.5 * float(((w * deviation) ** 2).sum())

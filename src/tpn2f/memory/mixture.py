@@ -21,6 +21,8 @@ from tpn2f.trust.nearest import closeness
 MERITS = ("log_probability", "closeness", "share", "votes")
 FLOOR = -30.0
 """Less log-probability than this is no worse: the model has never heard of it."""
+SAME = 1e-9
+"""A merit that varies less than this is the same for all candidates."""
 RIDGE = 1.0
 """How strongly weights are drawn to 0, with merits of deviation 1."""
 
@@ -59,7 +61,9 @@ def fit_mixture(questions: Sequence[Sequence[Recalled]], gold: Sequence[Program]
             right.append(place)
     if not rows:
         raise DataError("the weights of memory cannot be fitted: no question has a right candidate and a wrong one")
-    deviation = np.concatenate(rows).std(0) + 1e-9
+    deviation = np.concatenate(rows).std(0)
+    # A merit that is the same for all tells nothing. Divided by next to nothing it would be all rounding errors.
+    deviation[deviation < SAME] = 1.0
     scaled = [row / deviation for row in rows]
     weights = np.zeros(len(MERITS))
     value, gradient, hessian = _objective(scaled, right, weights)
