@@ -16,10 +16,18 @@ from tpn2f.domains.everyday.generation import ProblemGenerator, generate_later
 from tpn2f.domains.everyday.generation.contract import faults
 from tpn2f.domains.everyday.generation.generator import _evened_out, _shared_out
 from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds
-from tpn2f.domains.everyday.generation.written import FOLDER, LATER, SHARE, bundled_stories, read_program, read_written
+from tpn2f.domains.everyday.generation.written import (
+    FOLDER,
+    LATER,
+    SHARE,
+    TAUGHT,
+    bundled_stories,
+    read_program,
+    read_written,
+)
 from tpn2f.errors import DataError
 
-THEMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
+FILES = sorted((*FOLDER.glob("*.txt"), *(FOLDER / TAUGHT).glob("*.txt")))
 
 BLOCK = """
 # a comment
@@ -31,9 +39,9 @@ Ana has {a:10..20} <apples> and Bob's bag holds {b:2..9}. {t:= k * 5} <apples> l
 """
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_some_stories_are_told_and_read(theme: str) -> None:
-    kinds = read_written((FOLDER / f"{theme}.txt").read_text(encoding="utf-8"), theme)
+@pytest.mark.parametrize("file", FILES, ids=[path.stem for path in FILES])
+def test_some_stories_are_told_and_read(file: Path) -> None:
+    kinds = read_written(file.read_text(encoding="utf-8"), file.stem)
     found = [fault for kind in kinds[::20] for fault in faults(kind, tellings=1)]
     assert found == [] and kinds
 
@@ -42,7 +50,7 @@ def test_some_stories_are_told_and_read(theme: str) -> None:
 def test_all_stories_are_told_and_read() -> None:
     """In a process of its own, where no types are checked: there are many."""
     script = Path(__file__).parents[1] / "scripts" / "stories.py"
-    files = [*FOLDER.glob("*.txt"), *LATER.glob("*.txt")]
+    files = [*FILES, *LATER.glob("*.txt")]
     environment = {name: value for name, value in os.environ.items() if name != "TPN2F_DATA"}
     done = subprocess.run(
         [sys.executable, script, *files], env=environment, capture_output=True, text=True, check=False
@@ -51,7 +59,7 @@ def test_all_stories_are_told_and_read() -> None:
 
 
 def test_there_are_many_stories_with_several_questions_each() -> None:
-    lines = [line for theme in THEMES for line in (FOLDER / f"{theme}.txt").read_text(encoding="utf-8").splitlines()]
+    lines = [line for file in FILES for line in ("", *file.read_text(encoding="utf-8").splitlines())]
     starts = sum(bool(line) and not before for before, line in pairwise(["", *lines]))
     questions = sum(line.startswith("?") for line in lines)
     assert starts >= 1000 and questions >= 2.5 * starts
@@ -95,6 +103,22 @@ def test_names_and_things_change_and_numbers_keep_their_conditions() -> None:
 def test_what_is_wrong_with_a_block_is_said(block: str, why: str) -> None:
     with pytest.raises(DataError, match=why):
         read_written(block, "toy")
+
+
+def test_stories_that_are_taught_are_for_training_and_leave_dev_and_test_as_they_are(tmp_path: Path) -> None:
+    things = [f"{first}{second}ts" for first in "bcdfglmnprstvw" for second in "aeiou"]
+    blocks = "\n\n".join(f"Ana has {{a:2..9}} {thing}.\n? How many is one more? = a + 1" for thing in things)
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder in (before, after):
+        (folder / TAUGHT).mkdir(parents=True)
+        (folder / "usual.txt").write_text(blocks, encoding="utf-8")
+    (after / TAUGHT / "more.txt").write_text(blocks.replace("Ana has", "Bob found"), encoding="utf-8")
+    usual, joined = [
+        [(kind.name, kind.story, kind.part) for kind in bundled_stories(folder)] for folder in (before, after)
+    ]
+    assert joined[: len(usual)] == usual and len(joined) == 2 * len(usual)
+    assert {part for _, _, part in usual} == {"train", "dev", "test"}
+    assert {part for _, _, part in joined[len(usual) :]} == {"train"}
 
 
 def test_expressions_keep_their_order_and_their_value() -> None:

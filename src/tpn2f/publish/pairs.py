@@ -25,7 +25,8 @@ BESIDE = {
     ),
     "algolisp": (
         ("algolisp (greedy)", "algolisp-generated (greedy)"),
-        ("algolisp-generated (greedy)", "algolisp-generated (beam 10)"),
+        ("algolisp-generated (greedy)", "algolisp-generated-grounded (greedy)"),
+        ("algolisp-generated-grounded (greedy)", "algolisp-generated-grounded (beam 10)"),
     ),
 }
 

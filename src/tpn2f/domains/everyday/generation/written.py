@@ -7,7 +7,7 @@ A block reads like what it makes; its numbers say where they come from:
 
 Ana, Cleo and Eve (she), Bob, Dan and Finn (he) get other names, and `<apples>` is sometimes another plural noun. `let k
 3..12` is a number that is not shown, `! a > b` a condition, and `=~` an answer that need not be whole. All questions of
-a story are for the same part: train, dev or test.
+a story are for the same part: train, dev or test. Those in the folder `taught` are all for training.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from itertools import groupby
@@ -30,6 +30,9 @@ from tpn2f.program import Program, RelationalTuple
 FOLDER = Path(__file__).parent / "written"
 LATER = FOLDER / "later"
 """Stories that were written after the bundled models were trained."""
+TAUGHT = "taught"
+"""The folder, within one of stories, of those that only training has. What dev and test are made of stays the same when
+it grows, so that a model can be compared with the one before it."""
 SHARE = 0.7
 """How much of all generated problems are written stories."""
 SHE, HE = ("Ana", "Cleo", "Eve"), ("Bob", "Dan", "Finn")
@@ -178,7 +181,9 @@ def _letters(program: Program) -> set[str]:
 @cache
 def bundled_stories(folder: Path = FOLDER) -> tuple[ProblemKind, ...]:
     """The questions of all stories in a folder; without one of those that training and dev and test have."""
-    kinds: list[ProblemKind] = []
+    return (*_read_folder(folder), *(replace(kind, core=True) for kind in _read_folder(folder / TAUGHT)))
+
+
+def _read_folder(folder: Path) -> Iterator[ProblemKind]:
     for path in sorted(folder.glob("*.txt")):
-        kinds += read_written(path.read_text(encoding="utf-8"), path.stem)
-    return tuple(kinds)
+        yield from read_written(path.read_text(encoding="utf-8"), path.stem)
