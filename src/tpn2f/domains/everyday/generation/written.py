@@ -33,6 +33,8 @@ LATER = FOLDER / "later"
 TAUGHT = "taught"
 """The folder, within one of stories, of those that only training has. What dev and test are made of stays the same when
 it grows, so that a model can be compared with the one before it."""
+TAUGHT_WEIGHT = 2.0
+"""How much more often one of these is told than another story."""
 SHARE = 0.7
 """How much of all generated problems are written stories."""
 SHE, HE = ("Ana", "Cleo", "Eve"), ("Bob", "Dan", "Finn")
@@ -181,7 +183,8 @@ def _letters(program: Program) -> set[str]:
 @cache
 def bundled_stories(folder: Path = FOLDER) -> tuple[ProblemKind, ...]:
     """The questions of all stories in a folder; without one of those that training and dev and test have."""
-    return (*_read_folder(folder), *(replace(kind, core=True) for kind in _read_folder(folder / TAUGHT)))
+    taught = (replace(kind, core=True, weight=TAUGHT_WEIGHT * kind.weight) for kind in _read_folder(folder / TAUGHT))
+    return (*_read_folder(folder), *taught)
 
 
 def _read_folder(folder: Path) -> Iterator[ProblemKind]:
