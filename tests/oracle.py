@@ -173,6 +173,25 @@ def ground(w: Weights, state: np.ndarray, means: dict[int, np.ndarray], logits: 
     return result
 
 
+def chain(
+    w: Weights, state: np.ndarray, written: list[np.ndarray], means: dict[int, np.ndarray], logits: np.ndarray
+) -> np.ndarray:
+    """l_a_i of argument i with O c_i, and for grounded ones (Q c_i) . k; c_i = tanh(S_i H + B_i [e_rel; e_1; ...]).
+
+    `written` are the embeddings of the tuple's relation and arguments.
+    """
+    result = np.array(logits)
+    for i in range(len(logits)):
+        joined = affine(w[f"S_{i}"], state) + affine(w[f"B_{i}"], np.concatenate(written[: i + 1]))
+        joined = np.array([math.tanh(value) for value in joined])
+        result[i] += affine(w["O_c"], joined)
+        for argument, mean in means.items():
+            key, query = affine(w["K_n"], mean), affine(w["Q_c"], joined)
+            for k in range(len(key)):
+                result[i, argument] += query[k] * key[k]
+    return result
+
+
 def cross_entropy(logits: np.ndarray, target: int) -> float:
     top = max(logits)
     return math.log(sum(math.exp(value - top) for value in logits)) - (logits[target] - top)
@@ -198,18 +217,22 @@ def decode(
     found: dict[str, list[np.ndarray]] = {"H": [], "attention": [], "r'": [], "l_r": [], "l_a": []}
     loss = 0.0
     previous = [start] * len(tuples[0])
-    for current in tuples:
-        relation, *arguments = previous
+
+    def embedded(relation: int, *arguments: int) -> list[np.ndarray]:
         vectors = [
             w["E_arg"][argument] + (affine(w["P_n"], means[argument]) if means and argument in means else 0)
             for argument in arguments
         ]
-        word = np.concatenate([w["E_rel"][relation], *vectors])
-        h, cell = lstm(w, "", word, state, cell)
+        return [w["E_rel"][relation], *vectors]
+
+    for current in tuples:
+        h, cell = lstm(w, "", np.concatenate(embedded(*previous)), state, cell)
         state, shares = attend(w, h, seen)
         unbound = unbind(w, state, sizes)
         if means:
             unbound["l_a"] = ground(w, state, means, unbound["l_a"])
+        if "O_c" in w:
+            unbound["l_a"] = chain(w, state, embedded(*current), means or {}, unbound["l_a"])
         for name, value in zip(found, (state, shares, unbound["r'"], unbound["l_r"], unbound["l_a"])):
             found[name].append(value)
         loss += cross_entropy(unbound["l_r"], current[0])

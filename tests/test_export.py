@@ -161,3 +161,9 @@ def test_a_place_that_cannot_be_written_is_one_line(codec, tmp_path):
     with pytest.raises(ConfigError, match="cannot write") as caught:
         export_model(make(SIZES, codec), codec, tmp_path / "file")
     assert "\n" not in str(caught.value)
+
+
+def test_chained_arguments_have_no_graph(codec, tmp_path):
+    model = make(replace(SIZES, d_chained=4), codec)
+    with pytest.raises(ConfigError, match=r"chained arguments \(d_chained\) cannot be exported"):
+        export_model(model, codec, tmp_path)

@@ -37,8 +37,10 @@ def make(config: ModelConfig, n_positions: int = 2, factor: float = 3.0):
     model = build_model(config, N_WORDS, N_RELATIONS, N_ARGUMENTS, n_positions, ARGUMENT_OF_WORD)
     # Away from the nearly linear start, so that a wrong equation shows.
     with torch.no_grad():
-        for parameter in model.parameters():
+        for name, parameter in model.named_parameters():
             parameter.mul_(factor)
+            if name.startswith("decoder.chaining.") and not parameter.any():  # it begins by adding nothing
+                parameter.normal_()
     return model.eval()
 
 
@@ -59,6 +61,7 @@ def make_batch(n_positions: int = 2, seed: int = 0, word_counts=(5, 1, 9, 3), tu
 
 BEYOND = {"bidirectional": True, "biases": True, "attention": "general"}
 GROUNDED = {"grounded": True, "d_grounded": 5}
+CHAINED = {"d_chained": 6}
 LOOKING = {"normalised": True, "sharpness": 3.0, "attention_guide": 0.5}
 FAMILY = [
     pytest.param(replace(SMALL, **overrides, **more), id=name + suffix)
@@ -69,6 +72,12 @@ FAMILY = [
         ("-grounded", GROUNDED),
         ("-all-beyond-the-paper", BEYOND | GROUNDED | LOOKING),
     )
+]
+FAMILY += [
+    pytest.param(replace(SMALL, **overrides, **more, **CHAINED), id=f"{name}-chained{suffix}")
+    for name, overrides in systems.items()
+    if overrides.get("decoder", "tpr") == "tpr"
+    for suffix, more in (("", {}), ("-grounded", GROUNDED))
 ]
 
 
@@ -106,6 +115,13 @@ def paper_weights(model) -> tuple[oracle.Weights, list[tuple[np.ndarray, np.ndar
     if decoder.grounding is not None:
         queries = decoder.grounding.query.weight.unflatten(0, (model.n_positions, -1))
         named |= {"K_n": decoder.grounding.key.weight, "P_n": decoder.grounding.feedback.weight, "Q_n": queries}
+    if decoder.chaining is not None:
+        chaining = decoder.chaining
+        named |= {"O_c": chaining.output.weight}
+        named |= {f"S_{i}": layer.weight for i, layer in enumerate(chaining.state)}
+        named |= {f"B_{i}": layer.weight for i, layer in enumerate(chaining.before)}
+        if chaining.query is not None:
+            named["Q_c"] = chaining.query.weight
     if decoder.lstm.query is not None:
         named["Q"] = decoder.lstm.query
     if decoder.lstm.sharpness is not None:
@@ -121,8 +137,15 @@ def assert_near(found: torch.Tensor, expected, tolerance: float = 1e-10) -> None
 
 @pytest.mark.parametrize(
     "beyond",
-    [{}, GROUNDED, {"attention": "general", "sharpness": 2.0}, GROUNDED | {"normalised": True, "attention": "general"}],
-    ids=["paper", "grounded", "sharp", "grounded-normalised"],
+    [
+        {},
+        GROUNDED,
+        {"attention": "general", "sharpness": 2.0},
+        GROUNDED | {"normalised": True, "attention": "general"},
+        CHAINED,
+        CHAINED | GROUNDED,
+    ],
+    ids=["paper", "grounded", "sharp", "grounded-normalised", "chained", "chained-grounded"],
 )
 @pytest.mark.parametrize("kernel", ["reference", "fused"])
 @pytest.mark.parametrize(("n_positions", "layers"), [(1, 1), (2, 1), (3, 2), (2, 3)])
@@ -261,6 +284,38 @@ def test_a_text_without_names_is_read_as_without_grounding(name):
     plain, grounded = make(config).loss(*batch), make(replace(config, **GROUNDED)).loss(*batch)
     torch.testing.assert_close(grounded.per_example, plain.per_example)
     grounded.value.backward()
+
+
+@pytest.mark.parametrize("more", [{}, GROUNDED], ids=["", "grounded"])
+def test_chaining_begins_by_adding_nothing(more):
+    torch.manual_seed(0)
+    plain = build_model(replace(SMALL, **more), N_WORDS, N_RELATIONS, N_ARGUMENTS, 2, ARGUMENT_OF_WORD)
+    torch.manual_seed(0)
+    chained = build_model(replace(SMALL, **more, **CHAINED), N_WORDS, N_RELATIONS, N_ARGUMENTS, 2, ARGUMENT_OF_WORD)
+    batch = make_batch()
+    assert torch.equal(chained.loss(*batch).per_example, plain.loss(*batch).per_example)
+
+
+def test_a_chained_argument_depends_on_what_its_tuple_has_and_a_relation_does_not():
+    """Other arguments before it, other scores; without chaining the same ones."""
+    words, word_counts, _, _ = make_batch()
+    for more, depends in ((CHAINED | GROUNDED, True), (GROUNDED, False)):
+        model = make(replace(SMALL, **more))
+        state = model.start(model.encode(words, word_counts))
+        relation, *arguments = (torch.full((len(words),), number) for number in (NONE + 1, 7, 8))
+        after = model.feed(state, relation)
+        assert torch.equal(after.relation, state.relation)
+        scores = [
+            model.log_probabilities(model.feed(after, argument + N_RELATIONS))[:, N_RELATIONS:]
+            for argument in arguments
+        ]
+        assert torch.equal(*scores) is not depends
+
+
+@pytest.mark.parametrize("decoder", ["lstm", "tree", "saps"])
+def test_only_tuples_are_chained(decoder):
+    with pytest.raises(ValueError, match="d_chained is for a tpr decoder, which writes tuples; got decoder"):
+        replace(SMALL, decoder=decoder, **CHAINED)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ TINY = ModelConfig(
 
 
 SYSTEMS = {**systems, **{f"grounded {name}": {**systems[name], "grounded": True} for name in ("tpn2f", "lstm2lstm")}}
+SYSTEMS["chained"] = {"grounded": True, "d_chained": 6}
 
 
 def make_model(codec: Codec, system: str = "tpn2f", seed: int = 0):

@@ -53,6 +53,17 @@ def test_it_learns_on_from_there(trained, tmp_path):
     assert first[1] < 0.8 * first[0]
 
 
+def test_a_chained_model_may_start_from_one_that_is_not(trained, tmp_path):
+    from tpn2f.solver import Solver
+
+    earlier = dict(Solver.load(trained).model.named_parameters())
+    model = starting(trained, tmp_path, model={"d_chained": 6}).model
+    chaining = {name for name, _ in model.named_parameters()} - set(earlier)
+    assert chaining and all(name.startswith("decoder.chaining.") for name in chaining)
+    assert all(torch.equal(parameter, earlier[name]) for name, parameter in model.named_parameters() if name in earlier)
+    assert not model.decoder.chaining.output.weight.any()
+
+
 def test_what_does_not_fit_is_refused(trained, tmp_path):
     with pytest.raises(CheckpointError, match="has the shape"):
         starting(trained, tmp_path, model={"d_relation": 8})

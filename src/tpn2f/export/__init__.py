@@ -34,6 +34,11 @@ def export_model(model: Model, codec: Codec, folder: Path) -> list[Path]:
         raise ConfigError(
             "a decoder of trees, a GRU and an encoder of several layers cannot be exported: no graph has them"
         )
+    if model.config.d_chained:
+        raise ConfigError(
+            "a model with chained arguments (d_chained) cannot be exported: a step of the graph gives all arguments of "
+            "a tuple at once"
+        )
     encoder, step = encoder_graph(model), step_graph(model)
     symbols = {
         "words": codec.words.tokens,

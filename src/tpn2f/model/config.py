@@ -71,6 +71,9 @@ class ModelConfig:
     beside its learned score and embedding; see `grounding.py`."""
     d_grounded: Size = 64
     """Width of the product of query and key that scores a grounded argument."""
+    d_chained: Count = 0
+    """Width of a layer by which an argument also sees the relation and the arguments before it in its tuple; 0 for the
+    paper's decoder, which reads all of them from H, each by itself; see `chaining.py`."""
     d_static: Count = 0
     """Width of fixed word vectors that are projected and added to the learned ones; 0 for none. `training.word_vectors`
     names their file; the model carries them."""
@@ -132,6 +135,11 @@ class ModelConfig:
             raise ValueError(
                 "contextual_states is for plain encoders that are given contextual vectors; got encoder "
                 f"{self.encoder!r} and d_contextual {self.d_contextual}"
+            )
+        if self.d_chained and self.decoder != "tpr":
+            raise ValueError(
+                f"d_chained is for a tpr decoder, which writes tuples; got decoder {self.decoder!r} and d_chained "
+                f"{self.d_chained}"
             )
         if self.writes_trees and self.knows_names:
             raise ValueError(

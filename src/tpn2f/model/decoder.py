@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from tpn2f.kernels.precision import widened
 from tpn2f.kernels.reference import within
 from tpn2f.model.attention import AttentionLSTM, Reasoning, guide
+from tpn2f.model.chaining import Chaining
 from tpn2f.model.config import PAD, START, ModelConfig
 from tpn2f.model.encoder import Encoding
 from tpn2f.model.grounding import Grounded, Grounding
@@ -74,6 +75,8 @@ class TupleState:
     """The projected symbols of every slot, the same for all rows."""
     grounded: Grounded | None = None
     """The arguments that stand in the texts, with rows of their own in the table."""
+    before: Float[Tensor, "rows written d_symbol"] | None = None
+    """Embeddings of what was chosen so far in this tuple, where arguments are chained."""
     texts: Int[Tensor, "rows"] | None = None
     """Which text a row belongs to. Rows that change places within a text need no other encoding, which is large."""
 
@@ -126,11 +129,13 @@ class TupleDecoder(nn.Module):
         self.relation_output = nn.Linear(config.d_relation, n_relations, bias=config.biases)
         self.argument_output = nn.Linear(config.d_argument, n_arguments, bias=config.biases)
         self.grounding = Grounding(config, n_arguments, n_positions) if config.grounded else None
+        self.chaining = Chaining(config, n_arguments, n_positions) if config.d_chained else None
 
     def unbind(self, hidden: Float[Tensor, "*batch d_tuple"], names: tuple[Tensor, Tensor] | None = None) -> Unbound:
         """Two-step unbinding (equations 12 to 16) and the logits of its results (appendix A.2.3).
 
-        `names` are the keys of grounded arguments, and for every state the names of its text.
+        `names` are the keys of grounded arguments, and for every state the names of its text. What chaining adds is not
+        in it: that depends on the symbols that are written.
         """
         config = self.config
         structure = hidden.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
@@ -153,9 +158,14 @@ class TupleDecoder(nn.Module):
         scanned, attention = self._recur(encoding, tuples, tuple_counts, grounded)
         names = grounded and (grounded.keys, grounded.name_of.unsqueeze(1).expand(-1, tuples.shape[1], -1))
         unbound = self.unbind(scanned, names)
+        arguments = unbound.arguments
+        if self.chaining is not None:
+            rows = torch.arange(len(tuples), device=tuples.device).repeat_interleave(tuples.shape[1])
+            added = self._chain(scanned.flatten(0, 1), tuples.flatten(0, 1), rows, grounded)
+            arguments = arguments + added.view(arguments.shape)
         config = self.config
         structure = scanned.unflatten(-1, (config.d_argument, config.d_relation, config.d_position))
-        return TupleLogits(unbound.relation, unbound.arguments, structure, unbound.relation_unbinding, attention)
+        return TupleLogits(unbound.relation, arguments, structure, unbound.relation_unbinding, attention)
 
     def negative_log_likelihood(
         self,
@@ -172,12 +182,16 @@ class TupleDecoder(nn.Module):
         real = within(tuple_counts, tuples.shape[1])
         rows = real.nonzero()[:, 0]
         names = grounded and (grounded.keys, grounded.name_of[rows])
-        unbound = self.unbind(F.dropout(scanned[real], self.config.dropout_hidden, self.training), names)
+        hidden = F.dropout(scanned[real], self.config.dropout_hidden, self.training)
+        unbound = self.unbind(hidden, names)
         relations, arguments = tuples[real][:, 0], tuples[real][:, 1:]
+        argument_logits = unbound.arguments
+        if self.chaining is not None:
+            argument_logits = argument_logits + self._chain(hidden, tuples[real], rows, grounded)
         smoothed = plain = torch.zeros(len(tuples), dtype=scanned.dtype, device=scanned.device)
         for logits, targets, owners in (
             (unbound.relation, relations, rows),
-            (unbound.arguments.flatten(0, 1), arguments.flatten(), rows.repeat_interleave(self.n_positions)),
+            (argument_logits.flatten(0, 1), arguments.flatten(), rows.repeat_interleave(self.n_positions)),
         ):
             target, as_is = cross_entropies(logits, targets, self.config.label_smoothing)
             smoothed = smoothed.index_add(0, owners, target)
@@ -185,6 +199,32 @@ class TupleDecoder(nn.Module):
         if self.config.attention_guide and encoding.arguments is not None:
             smoothed = smoothed + self.config.attention_guide * guide(attention, encoding.arguments, tuples[..., 1:])
         return smoothed, plain
+
+    def _chain(
+        self, hidden: Tensor, tuples: Int[Tensor, "n slots"], rows: Int[Tensor, "n"], grounded: Grounded | None
+    ) -> Float[Tensor, "n positions n_arguments"]:
+        """What chaining adds to the scores of the arguments of known tuples, each of the text of its row."""
+        assert self.chaining is not None
+        names = grounded and (grounded.keys, grounded.name_of[rows])
+        slots = [
+            self._embed(tuples[:, slot], slot, None if names is None else names[1], grounded)
+            for slot in range(self.n_positions)
+        ]
+        before = F.dropout(torch.stack(slots, dim=1), self.config.dropout_symbols, self.training)
+        added = [self.chaining.scores(position, hidden, before, names) for position in range(self.n_positions)]
+        return torch.stack(added, dim=1)
+
+    def _embed(
+        self, symbols: Int[Tensor, "n"], slot: int, name_of: Tensor | None, grounded: Grounded | None
+    ) -> Float[Tensor, "n d_symbol"]:
+        """The embeddings of relations (slot 0) or arguments, grounded ones with what their text adds."""
+        if slot == 0:
+            return self.relation_embedding(symbols)
+        vectors = self.argument_embedding(symbols)
+        if grounded is None or name_of is None:
+            return vectors
+        own = torch.cat([grounded.embeddings.new_zeros(1, grounded.embeddings.shape[1]), grounded.embeddings])
+        return vectors + own[name_of.gather(1, symbols.unsqueeze(1)).squeeze(1)]
 
     def attend(
         self,
@@ -267,9 +307,23 @@ class TupleDecoder(nn.Module):
             moved = torch.where(names > 0, first + names - 1, moved)
         chosen = torch.cat([state.symbols, moved.unsqueeze(1)], dim=1)
         if chosen.shape[1] <= self.n_positions:
-            return replace(state, symbols=chosen)
+            return self._narrow(replace(state, symbols=chosen), symbols)
         following = self._next(state.encoding, state.hidden, state.cell, chosen, state.table, state.grounded)
         return replace(following, texts=state.texts)
+
+    def _narrow(self, state: TupleState, symbols: Int[Tensor, "rows"]) -> TupleState:
+        """The state whose next argument knows the joint symbol that was chosen last."""
+        if self.chaining is None:
+            return state
+        position = state.slot - 1
+        names = state.grounded and (state.grounded.keys, state.grounded.name_of)
+        own = symbols if position == 0 else symbols - self.n_relations
+        vectors = self._embed(own, position, None if names is None else names[1], state.grounded).unsqueeze(1)
+        before = vectors if state.before is None else torch.cat([state.before, vectors], dim=1)
+        arguments = state.arguments.clone()
+        added = self.chaining.scores(position, state.hidden, before, names)
+        arguments[:, position] = (arguments[:, position] + added).log_softmax(-1)
+        return replace(state, before=before, arguments=arguments)
 
     def _next(
         self,

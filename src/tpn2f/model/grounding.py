@@ -95,6 +95,14 @@ class Grounding(nn.Module):
     ) -> Float[Tensor, "*batch positions n_arguments"]:
         """What is added to the learned score of every argument at every position."""
         queries = self.query(hidden).unflatten(-1, (self.n_positions, -1))
-        # All names of the batch at once, then each row takes its own: one product, and no keys are copied.
-        names = name_of.unsqueeze(-2).expand(*name_of.shape[:-1], self.n_positions, self.n_arguments)
-        return F.linear(queries, keys).gather(-1, names)
+        return score_names(queries, keys, name_of.unsqueeze(-2).expand(*queries.shape[:-1], self.n_arguments))
+
+
+def score_names(
+    queries: Float[Tensor, "*batch d_grounded"],
+    keys: Float[Tensor, "names_and_none d_grounded"],
+    name_of: Int[Tensor, "*batch n_arguments"],
+) -> Float[Tensor, "*batch n_arguments"]:
+    """q . k of every argument of a row's text; zero for one that stands nowhere in it."""
+    # All names of the batch at once, then each row takes its own: one product, and no keys are copied.
+    return F.linear(queries, keys).gather(-1, name_of)

@@ -17,6 +17,9 @@ from tpn2f.pretrained import find_model
 from tpn2f.setting import read_setting
 from tpn2f.vocabulary import Vocabulary
 
+BEGIN_AS_NOTHING = ("encoder.shortcut", "decoder.chaining.")
+"""What adds nothing before it is trained: a model that has none of it is a start, too."""
+
 
 class Earlier(NamedTuple):
     """A trained model to start from."""
@@ -49,7 +52,7 @@ def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
     weights = _from_the_top(model, earlier.weights)
     for name, parameter in model.named_parameters():
         if name not in weights:
-            if name == "encoder.shortcut" or (name.startswith("reader.") and _layers(weights)):
+            if name.startswith(BEGIN_AS_NOTHING) or (name.startswith("reader.") and _layers(weights)):
                 continue
             raise CheckpointError(f"training.start: {place} has no weights {name}; expected a model of the same config")
         found = weights[name].to(parameter)
