@@ -84,10 +84,10 @@ class BertLayer(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """`mask` [rows, 1, 1, pieces] says which pieces are there."""
         asked: Any = self.attention["self"]
-        heads = [
+        query, key, value = (
             asked[name](states).unflatten(2, (self.heads, -1)).transpose(1, 2) for name in ("query", "key", "value")
-        ]
-        found = _attend(*heads, mask)
+        )
+        found = _attend(query, key, value, mask)
         states = _add(self.attention["output"], found.transpose(1, 2).flatten(2), states)
         return _add(self.output, functional.gelu(self.intermediate["dense"](states)), states)
 
