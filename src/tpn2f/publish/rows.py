@@ -92,14 +92,24 @@ SHORT = {
         "retrieval",
         "algolisp (greedy)",
         "algolisp-generated (greedy)",
-        "algolisp-generated (beam 10, 3 tests shown)",
+        "algolisp-generated-grounded (greedy)",
+        "algolisp-generated-grounded (beam 10)",
+        "algolisp-generated-grounded (beam 10, 3 tests shown)",
         "gold",
     ),
 }
-# The four systems of the paper with an equal budget of ours, in the paper's order.
+# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp the two others of its
+# table before them.
 SYSTEMS = {
     "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-60"),
-    "algolisp": ("algolisp-lstm2lstm", "algolisp-lstm2tp", "algolisp-tp2lstm", "algolisp"),
+    "algolisp": (
+        "algolisp-seq2tree",
+        "algolisp-saps",
+        "algolisp-lstm2lstm",
+        "algolisp-lstm2tp",
+        "algolisp-tp2lstm",
+        "algolisp",
+    ),
 }
 # Rows that differ by their seed alone: the first one has the seed 0.
 SEEDS = {
@@ -141,7 +151,7 @@ def row_label(report: Mapping[str, Any]) -> str:
     config = training["config"]
     model = config["model"]
     side = model.get("variant") or SIDES[model["encoder"], model["decoder"]]
-    grounded = "grounded " if model.get("grounded") else ""
+    options = "chained " * bool(model.get("d_chained")) + "grounded " * bool(model.get("grounded"))
     reader = " with tuned MiniLM" if model.get("reader_layers") else " with MiniLM" if model.get("d_contextual") else ""
     asked = config["training"]["epochs"]
     epochs = f"{asked}" if training["finished"] else f"{training['epochs']} of {asked}"
@@ -149,7 +159,7 @@ def row_label(report: Mapping[str, Any]) -> str:
         epochs += " more"
     system = "retrieval+model with our" if facts.get("memory") else "our"
     unit = "epoch" if asked == 1 else "epochs"
-    return f"{system} {grounded}{side}{reader}, {epochs} {unit}, {facts['mode']} (`{facts['row']}`)"
+    return f"{system} {options}{side}{reader}, {epochs} {unit}, {facts['mode']} (`{facts['row']}`)"
 
 
 def _figure(figure: float | None, interval: bool) -> str:
