@@ -47,6 +47,13 @@ def test_a_step_keeps_what_the_steps_before_it_have(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("system", ["lstm2tp", "tpn2f"])
+def test_what_stands_alone_is_added_to_the_first_step(task, system):
+    words, chained = (config_of(task, system, step) for step in ("words", "chained"))
+    assert chained == replace(words, name=chained.name, model=replace(words.model, d_chained=128))
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_rows_of_a_task_learn_the_same_for_as_long(task):
     configs = [ablation_config(CONFIGS, row) for row in ablation_rows(task)]
     assert [config.name for config in configs] == list(ablation_rows(task))
@@ -88,7 +95,7 @@ def test_the_plan_has_all_rows(tpn2f, tmp_path):
     told = tpn2f(*asked)
     assert told.code == 0, told.err
     rows = [line.partition(":")[0] for line in told.out.splitlines() if line.startswith("ablation-")]
-    assert rows == list(ROWS) and len(rows) == 24
+    assert rows == list(ROWS) and len(rows) == 28
     few = tpn2f(*asked, "--row", "ablation-mathqa-tpn2f-words")
     assert few.out.splitlines()[0].startswith("ablation-mathqa-tpn2f-words: ") and few.out.count("\n") == 2
 

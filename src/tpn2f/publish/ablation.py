@@ -1,7 +1,8 @@
 """What each part of the reader is worth: the rows of the ablation, their configs, and their tables.
 
 A row is a task, a system and a step. `configs/ablation/` has one config and what tasks and steps change; a step keeps
-what the steps before it change. Rows of a task have equal epochs and the same examples.
+what the steps before it change. A part that stands alone is added to the first step only. Rows of a task have equal epochs
+and the same examples.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ STEPS = {
     "minilm": "+ MiniLM, frozen",
     "tuned": "+ MiniLM, tuned",
 }
+ALONE = {"chained": "words, + chained arguments"}
+"""Parts that are added to the first step and not kept."""
 SYSTEMS = {"lstm2tp": "LSTM2TP", "tpn2f": "TP-N2F"}
 OPTIONS = "benchmark_options.json"
 """What `benchmarks/options.py` measured."""
@@ -74,7 +77,7 @@ def table_name(task: str) -> str:
 
 def ablation_rows(task: str) -> dict[str, tuple[str, str]]:
     """The rows of a task with their systems and steps, in the order in which they are trained."""
-    return {f"{table_name(task)}-{system}-{step}": (system, step) for system in SYSTEMS for step in STEPS}
+    return {f"{table_name(task)}-{system}-{step}": (system, step) for system in SYSTEMS for step in (*STEPS, *ALONE)}
 
 
 ROWS = {row: (task, *parts) for task in TASKS for row, parts in ablation_rows(task).items()}
@@ -86,21 +89,23 @@ def ablation_config(configs: Path, row: str, settings: Sequence[str] = ()) -> Co
     task, system, last = ROWS[row]
     folder = configs / "ablation"
     known = _read_changes(folder / "rows.toml")
-    steps = list(STEPS)[: list(STEPS).index(last) + 1]
+    order = list(STEPS)
+    kept = [known["step"][step] for step in order[: 1 if last in ALONE else order.index(last) + 1]]
+    alone = [known["alone"][last]] if last in ALONE else []
     changes: dict[str, Any] = {"name": row}
     changes |= {f"model.{key}": value for key, value in systems[system].items()}
-    for part in (known["task"][task], *(known["step"][step] for step in steps), dict(map(read_setting, settings))):
+    for part in (known["task"][task], *kept, *alone, dict(map(read_setting, settings))):
         changes |= part
     return change_config(load_config(folder / "base.toml"), changes, str(folder / "rows.toml"))
 
 
 def _read_changes(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """The tables `task` and `step`, each with the settings that its entries change. Raises ConfigError."""
+    """The tables `task`, `step` and `alone`, each with the settings that its entries change. Raises ConfigError."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: the rows of the ablation cannot be read: {error}") from error
-    for kind, names in (("task", TASKS), ("step", STEPS)):
+    for kind, names in (("task", TASKS), ("step", STEPS), ("alone", ALONE)):
         part = found.get(kind)
         if (
             not isinstance(part, dict)
@@ -122,7 +127,7 @@ def ablation_table(task: str) -> Callable[[Path], str]:
             reports = _reports(folder, task, f"{system}-{step}")
             if reports:
                 cells = [_cell(reports, *where) for where in known.columns.values()]
-                rows.append([f"{SYSTEMS[system]}, {STEPS[step]}", *cells, *_costs(next(iter(reports.values())))])
+                rows.append([f"{SYSTEMS[system]}, {(STEPS | ALONE)[step]}", *cells, *_costs(next(iter(reports.values())))])
         return markdown(rows) if len(rows) > 1 else "No row is scored yet."
 
     return table
