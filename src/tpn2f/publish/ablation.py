@@ -1,8 +1,8 @@
 """What each part of the reader is worth: the rows of the ablation, their configs, and their tables.
 
 A row is a task, a system and a step. `configs/ablation/` has one config and what tasks and steps change; a step keeps
-what the steps before it change. A part that stands alone is added to the first step only. Rows of a task have equal epochs
-and the same examples.
+what the steps before it change. A part that stands alone is added to the first step only. Rows of a task have equal
+epochs and the same examples.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def ablation_table(task: str) -> Callable[[Path], str]:
             reports = _reports(folder, task, f"{system}-{step}")
             if reports:
                 cells = [_cell(reports, *where) for where in known.columns.values()]
-                rows.append([f"{SYSTEMS[system]}, {(STEPS | ALONE)[step]}", *cells, *_costs(next(iter(reports.values())))])
+                name = f"{SYSTEMS[system]}, {(STEPS | ALONE)[step]}"
+                rows.append([name, *cells, *_costs(next(iter(reports.values())))])
         return markdown(rows) if len(rows) > 1 else "No row is scored yet."
 
     return table
