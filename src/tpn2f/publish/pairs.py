@@ -26,7 +26,8 @@ BESIDE = {
     "algolisp": (
         ("algolisp (greedy)", "algolisp-generated (greedy)"),
         ("algolisp-generated (greedy)", "algolisp-generated-grounded (greedy)"),
-        ("algolisp-generated-grounded (greedy)", "algolisp-generated-grounded (beam 10)"),
+        ("algolisp-generated-grounded (greedy)", "algolisp-chained (greedy)"),
+        ("algolisp-chained (greedy)", "algolisp-chained (beam 10)"),
     ),
 }
 

@@ -92,9 +92,9 @@ SHORT = {
         "retrieval",
         "algolisp (greedy)",
         "algolisp-generated (greedy)",
-        "algolisp-generated-grounded (greedy)",
-        "algolisp-generated-grounded (beam 10)",
-        "algolisp-generated-grounded (beam 10, 3 tests shown)",
+        "algolisp-chained (greedy)",
+        "algolisp-chained (beam 10)",
+        "algolisp-chained (beam 10, 3 tests shown)",
         "gold",
     ),
 }
