@@ -22,6 +22,9 @@ BESIDE = {
         ("mathqa-60 (beam 5)", "retrieval"),
         ("mathqa-60 (greedy)", "mathqa-60 (beam 5)"),
         ("mathqa-60 (beam 5)", "mathqa-grounded (beam 5)"),
+        ("mathqa-60 (greedy)", "mathqa-24-chained (greedy)"),
+        ("mathqa-60 (beam 5)", "mathqa-24-chained (beam 5)"),
+        ("mathqa-tp2lstm (greedy)", "mathqa-24-chained (greedy)"),
     ),
     "algolisp": (
         ("algolisp (greedy)", "algolisp-generated (greedy)"),

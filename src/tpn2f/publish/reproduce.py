@@ -75,6 +75,7 @@ TABLES = {
             "mathqa-24-last": (GREEDY,),
             "mathqa-24-lstm2lstm": (GREEDY,),
             "mathqa-24-equal": (GREEDY,),
+            "mathqa-24-chained": (GREEDY, Mode(5)),
             "mathqa-paper": (GREEDY,),
         },
         ("retrieval", "gold", "empty"),
