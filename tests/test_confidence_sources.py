@@ -153,6 +153,16 @@ def test_a_later_calibration_replaces_an_earlier_one(run):
     assert Solver.load(run).belief is None
 
 
+def test_a_later_calibration_without_a_memory_forgets(run):
+    judged = drawn({"a": 0, "b": 0})
+    found, memory = calibrate(*halves(judged)), make_memory(load_domain("arithmetic"), "dev")
+    write_calibration(run, found, find_trust(judged), memory)
+    assert Solver.load(run).memory is not None
+    write_calibration(run, found, find_trust(judged))
+    checkpoint = read_checkpoint(run / "checkpoints" / "best")
+    assert MEMORY not in checkpoint.tensors and KNOWN not in checkpoint.texts and Solver.load(run).memory is None
+
+
 def test_a_memory_that_is_none_is_refused(run):
     place = run / "checkpoints" / "best"
     checkpoint = read_checkpoint(place)

@@ -87,6 +87,7 @@ def calibrate(
         solver.second = solver.load_second(second, str(model))
         splits, width = Splits(solver.domain), width or solver.usual_width
         split = split or split_roles(solver.domain).calibrate
+        solver.memory = None
         if remember:
             update("reading what the model learned from")
             try:

@@ -164,7 +164,8 @@ def _rewrite(
     found = ("temperature", "threshold", "belief", "guess_below", "choice", "second")
     state = {key: value for key, value in checkpoint.state.items() if key not in found}
     state["temperature"] = calibration.temperature
-    tensors, texts = dict(checkpoint.tensors), dict(checkpoint.texts)
+    tensors = {name: group for name, group in checkpoint.tensors.items() if name != MEMORY}
+    texts = {name: text for name, text in checkpoint.texts.items() if name != KNOWN}
     if trust is None:
         state["threshold"] = None if calibration.safe is None else calibration.safe.threshold
     else:

@@ -90,21 +90,17 @@ SHORT = {
     ),
     "algolisp": (
         "retrieval",
-        "algolisp (greedy)",
         "algolisp-generated (greedy)",
         "algolisp-chained (greedy)",
-        "algolisp-chained (beam 10)",
-        "algolisp-chained (beam 10, 3 tests shown)",
+        "algolisp-generated (beam 10, 3 tests shown)",
         "gold",
     ),
 }
-# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp the two others of its
-# table before them.
+# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp Seq2Tree before them.
 SYSTEMS = {
     "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-60"),
     "algolisp": (
         "algolisp-seq2tree",
-        "algolisp-saps",
         "algolisp-lstm2lstm",
         "algolisp-lstm2tp",
         "algolisp-tp2lstm",
