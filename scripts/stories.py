@@ -1,5 +1,7 @@
 """Checks files of written stories: `python scripts/stories.py src/tpn2f/domains/everyday/generation/written/*.txt`.
 
+Files that end in .toml are more phrasings of known kinds, as in `generation/kinds/taught`.
+
 With TPN2F_DATA set it also names generated texts that nearly repeat a problem for judging.
 """
 
@@ -8,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from tpn2f.domains.everyday.generation.contract import faults
 from tpn2f.domains.everyday.generation.generator import ProblemGenerator
-from tpn2f.domains.everyday.generation.templates import ProblemKind
+from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds, with_taught
 from tpn2f.domains.everyday.generation.written import read_written
 from tpn2f.domains.everyday.sources import guarded_texts
 from tpn2f.errors import DataError
@@ -41,6 +45,22 @@ def check(path: Path) -> tuple[list[str], list[ProblemKind]]:
     return found, questions
 
 
+def check_phrasings(path: Path) -> tuple[list[str], list[ProblemKind]]:
+    """The same for a file with more phrasings of known kinds."""
+    try:
+        names = tomllib.loads(path.read_text(encoding="utf-8"))
+        kinds = [replace(kind, taught=(), taught_asks=()) for kind in bundled_kinds()]
+        told = [kind for kind in with_taught(kinds, [path]) if kind.name in names]
+    except (DataError, tomllib.TOMLDecodeError) as error:
+        return [f"{path.name}: {error}"], []
+    found = [f"{kind.name} is for {kind.part} alone" for kind in told if kind.part != "train"]
+    known = {wording.source for kind in kinds for wording in kind.phrasings + kind.asks}
+    for kind in told:
+        found += [f"{kind.name} has it already: {w.source}" for w in kind.taught + kind.taught_asks if w.source in known]
+        found += faults(kind, TELLINGS)
+    return found, [replace(kind, phrasings=(), asks=()) for kind in told if kind.part == "train"]
+
+
 def near(kinds: list[ProblemKind], data: Path) -> list[str]:
     """Texts of the stories that nearly repeat a problem that only judges."""
     judged = guarded_texts(data / "everyday")
@@ -56,7 +76,7 @@ def main() -> int:
     kinds: list[ProblemKind] = []
     wrong = 0
     for path in map(Path, sys.argv[1:]):
-        found, questions = check(path)
+        found, questions = (check_phrasings if path.suffix == ".toml" else check)(path)
         print(*found, f"{path.name}: {len(questions):,} questions, {len(found)} faults", sep="\n")
         kinds += questions
         wrong += len(found)

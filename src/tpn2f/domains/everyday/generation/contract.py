@@ -44,7 +44,7 @@ def faults(kind: ProblemKind, tellings: int = 2, stocks: Stocks | None = None) -
 def _unused(kind: ProblemKind) -> Iterator[str]:
     if kind.orders or kind.story:
         return
-    shown = {name for wording in kind.phrasings for name in wording.numbers}
+    shown = {name for wording in kind.phrasings + kind.taught for name in wording.numbers}
     for name in set(kind.setting.sources) - shown - kind.needed - kind.setting.behind:
         yield f"{kind.name}: the number {name} is never used"
     for name in shown - kind.needed - kind.extra:
@@ -57,13 +57,13 @@ def _drafts(
     def telling() -> Telling:
         return Telling(stocks, kind.setting.slots, quantities, chance)
 
-    for wording in kind.phrasings:
+    for wording in kind.phrasings + kind.taught:
         yield tell_whole(wording, telling())
-    facts = kind.setting.facts
-    for turn in range(max(len(kind.asks), len(kind.orders))):
+    facts, asks = kind.setting.facts, kind.asks + kind.taught_asks
+    for turn in range(max(len(asks), len(kind.orders))):
         order = kind.orders[turn % len(kind.orders)]
         chosen = {fact: facts[fact][turn % len(facts[fact])] for fact in order.facts}
-        yield tell_story(order, chosen, kind.asks[turn % len(kind.asks)], telling())
+        yield tell_story(order, chosen, asks[turn % len(asks)], telling())
 
 
 def faults_of_facts(kind: ProblemKind, stocks: Stocks | None = None) -> Iterator[str]:
@@ -99,5 +99,5 @@ def _misread(
 
 def repeated(kinds: Iterable[ProblemKind]) -> list[str]:
     """Whole phrasings that more than one kind has."""
-    counts = Counter(source for kind in kinds for source in {wording.source for wording in kind.phrasings})
+    counts = Counter(source for kind in kinds for source in {wording.source for wording in kind.phrasings + kind.taught})
     return [source for source, count in counts.items() if count > 1]

@@ -223,6 +223,8 @@ class ProblemGenerator:
         self, kind: ProblemKind, order: Order | None, facts: Mapping[str, TemplateWording], telling: Telling
     ) -> ToldText:
         phrasings, asks = self._choices(kind, kind.phrasings), self._choices(kind, kind.asks)
+        if self._part == "train":
+            phrasings, asks = phrasings + kind.taught, asks + kind.taught_asks
         if order is None or not asks or (phrasings and self._chance.random() < WHOLE_TEXTS):
             return tell_whole(self._chance.choice(phrasings), telling)
         return tell_story(order, facts, self._chance.choice(asks), telling)

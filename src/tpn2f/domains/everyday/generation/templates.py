@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,8 @@ from tpn2f.errors import DataError
 from tpn2f.program import Program, reference
 
 FOLDERS = (Path(__file__).parent / "kinds", Path(__file__).parent / "stories")
+TAUGHT = "taught"
+"""The folder, beside the kinds, of more phrasings of theirs that only training has: what dev and test are made of stays."""
 PARTS = ("train", "dev", "test")
 Part = Literal["train", "dev", "test"]
 HELD_OUT_PHRASINGS = 8
@@ -86,6 +88,9 @@ class ProblemKind:
     weight: float
     story: str = ""
     """The written story that it asks about: its questions are for one part, and its phrasings are not divided."""
+    taught: tuple[TemplateWording, ...] = ()
+    """Further phrasings, for training alone."""
+    taught_asks: tuple[TemplateWording, ...] = ()
 
     @property
     def needed(self) -> frozenset[str]:
@@ -289,7 +294,33 @@ def bundled_kinds() -> tuple[ProblemKind, ...]:
         except KeyError as error:
             raise DataError(f"{path}: the key {error} is missing") from None
     names = [kind.name for kind in kinds]
+    kinds = with_taught(kinds, sorted(path for folder in FOLDERS for path in (folder / TAUGHT).glob("*.toml")))
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise DataError(f"kinds with the same name: {', '.join(sorted(twice))}")
     return tuple(kinds)
+
+
+def with_taught(kinds: Iterable[ProblemKind], files: Iterable[Path]) -> list[ProblemKind]:
+    """The kinds with the phrasings that only training has, `[NAME] phrasings = [...], ask = [...]` in TOML files."""
+    found = {kind.name: kind for kind in kinds}
+    for path in files:
+        with path.open("rb") as file:
+            try:
+                table = tomllib.load(file)
+            except tomllib.TOMLDecodeError as error:
+                raise DataError(f"{path}: {error}") from None
+        for name, entry in table.items():
+            if name not in found:
+                raise DataError(f"{path}: there is no kind {name!r}")
+            if unknown := set(entry) - {"phrasings", "ask"}:
+                raise DataError(f"{path}: {name}: unknown keys {', '.join(unknown)}; expected phrasings, ask")
+            kind = found[name]
+            whole, asks = (
+                _wordings(entry.get(key, []), kind.setting.slots, kind.setting.numbers, f"{path.name}: {name}")
+                for key in ("phrasings", "ask")
+            )
+            if asks and not kind.asks:
+                raise DataError(f"{path}: {name} is no question of a story: it has phrasings only")
+            found[name] = replace(kind, taught=kind.taught + whole, taught_asks=kind.taught_asks + asks)
+    return list(found.values())
