@@ -44,6 +44,8 @@ GRADES = {
 GENERATED: Mapping[str, tuple[str, int, int]] = {
     "generated": ("train", 1, 80_000),
     "generated-more": ("train", 2, 140_000),
+    "generated-third": ("train", 3, 220_000),
+    "generated-fourth": ("train", 4, 220_000),
     "generated-dev": ("dev", 1, 600),
     "generated-test": ("test", 1, 2_000),
 }
@@ -83,6 +85,8 @@ class Everyday:
         "mawps": "MAWPS train, which states no licence: this model is not to be given away",
         "generated": "generated problems (this project), Apache-2.0",
         "generated-more": "more generated problems (this project), Apache-2.0",
+        "generated-third": "generated problems, drawn anew (this project), Apache-2.0",
+        "generated-fourth": "generated problems, drawn anew once more (this project), Apache-2.0",
     }
     """What training splits hold, with licences."""
     quotable = ("generated",)
@@ -263,9 +267,13 @@ class Everyday:
         count = len(example.program)
         size = f"{count}-step" if count < MANY_STEPS else f"{MANY_STEPS}-step or more"
         for part in ("phrasing", "kind", "story"):
-            if f":{part}:" in example.id and not example.id.startswith(("generated:", "generated-more:")):
+            if f":{part}:" in example.id and not _is_generated_for_training(example.id):
                 return size, f"unseen {part}"
         return (size,)
+
+
+def _is_generated_for_training(name: str) -> bool:
+    return GENERATED.get(name.partition(":")[0], ("",))[0] == "train"
 
 
 def left_out(item: GradedRecord) -> str:
