@@ -20,7 +20,7 @@ from tpn2f.domains.everyday.generation.generator import execute, fits
 from tpn2f.domains.everyday.generation.quantities import Quantity, parse_source, write
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
 from tpn2f.domains.everyday.generation.telling import Telling
-from tpn2f.domains.everyday.generation.templates import bundled_kinds, held_out, read_kinds
+from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds, held_out, read_kinds
 from tpn2f.domains.everyday.generation.wording import finish, parse_wording
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
@@ -236,6 +236,25 @@ def test_the_contract_finds_what_is_wrong() -> None:
     assert "b of the program is not in the text" in found
     assert "four is read as a number" in found
     assert "neither in the program" in found
+
+
+def _kinds_of(where: str, **more: str) -> list[ProblemKind]:
+    rest = {"program": "add(a,b)", "phrasings": ["add {a#} to {b#}"], "core": True}
+    numbers = {"a": "1..100", "b": "1..100"}
+    entries = [{"name": "rare", "numbers": numbers, "where": [where], **rest}]
+    entries += [{"name": name, "numbers": numbers, **rest, "phrasings": [text]} for name, text in more.items()]
+    return read_kinds({"kind": entries}, "none", Stocks([]))
+
+
+def test_a_kind_whose_numbers_seldom_fit_does_not_end_a_long_draw() -> None:
+    kinds = _kinds_of("a == b * 97", often="what do {a#} and {b#} make?")
+    examples = list(islice(ProblemGenerator(1, "train", kinds, Stocks([])).examples(), 300))
+    assert sum("make" in example.text for _, _, example in examples) > 100
+
+
+def test_numbers_that_never_fit_are_an_error() -> None:
+    with pytest.raises(DataError, match="rare: no numbers met the conditions"):
+        next(ProblemGenerator(1, "train", _kinds_of("a > 200"), Stocks([])).examples())
 
 
 def test_an_unknown_part_is_refused() -> None:

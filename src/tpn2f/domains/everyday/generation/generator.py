@@ -25,6 +25,8 @@ from tpn2f.program import Program, reference
 
 TRIES = 400
 """Draws of numbers before a template is said to have none that fit."""
+UNLUCKY = 30
+"""So many kinds in a row without numbers that fit are an error."""
 MORE_QUESTIONS = 0.4
 """How often another question is asked about the same story and numbers."""
 COMMON = 0.02
@@ -170,6 +172,7 @@ class ProblemGenerator:
     def examples(self) -> Iterator[tuple[ProblemKind, ToldText, Example]]:
         """Examples with the kind and the wordings they were made of; no text comes twice."""
         seen: set[str] = set()
+        unlucky = 0
         while True:
             kind = self._chance.choices(self._kinds, cum_weights=self._weights)[0]
             kinds = [kind]
@@ -177,15 +180,25 @@ class ProblemGenerator:
             if len(siblings) > 1 and self._chance.random() < MORE_QUESTIONS:
                 others = [other for other in siblings if other is not kind]
                 kinds += self._chance.sample(others, min(len(others), self._chance.choice((1, 1, 2))))
-            for kind, draft, example in self._tell(kinds):
+            # Conditions that few numbers meet are sometimes not met in all draws; if that goes on, a kind has none.
+            try:
+                quantities = draw_numbers(kinds[0], self._chance)
+            except DataError:
+                unlucky += 1
+                if unlucky >= UNLUCKY:
+                    raise
+                continue
+            unlucky = 0
+            for kind, draft, example in self._tell(kinds, quantities):
                 if example.text not in seen:
                     seen.add(example.text)
                     yield kind, draft, example
 
-    def _tell(self, kinds: list[ProblemKind]) -> Iterator[tuple[ProblemKind, ToldText, Example]]:
+    def _tell(
+        self, kinds: list[ProblemKind], quantities: Mapping[str, Quantity]
+    ) -> Iterator[tuple[ProblemKind, ToldText, Example]]:
         """One question, or several over the same words and numbers."""
         setting = kinds[0].setting
-        quantities = draw_numbers(kinds[0], self._chance)
         exact = {name: quantity.value for name, quantity in quantities.items()}
         values = {name: float(value) for name, value in exact.items()}
         facts = {name: self._chance.choice(usable_for(texts, self._part)) for name, texts in setting.facts.items()}
