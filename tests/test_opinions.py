@@ -71,6 +71,21 @@ def test_what_a_model_has_no_symbols_for_is_as_good_as_impossible_for_it(pair):
     assert [(one.program, one.second) for one in lost] == [(None, UNWRITTEN)]
 
 
+def test_what_the_second_model_says_is_told_with_how_well_it_knows_such_texts(pair):
+    first, second = make_solver(0, 200), make_solver(1, 120)
+    example, stranger = list(first.domain.examples("dev"))[:2]
+    first.second = second
+    first.memory = remember([Learned(stranger.text, stranger.problem, stranger.program)])
+    second.memory = remember([Learned(example.text, example.problem, example.program)])
+    found = first.answered(example.problem, first.propose([example.problem], 3)[0])
+    lead = 1 - first.memory.familiarity(example.problem)
+    assert all(one.lead == pytest.approx(lead) and 0 <= one.second_agreement <= 1 for one in found)
+    with_value = {one.value: one.second_agreement for one in found if one.value is not None}
+    assert sum(with_value.values()) <= 1 + 1e-9
+    second.memory = None
+    assert {one.lead for one in first.answered(example.problem, first.propose([example.problem], 3)[0])} == {0.0}
+
+
 def test_only_a_beam_is_joined(pair):
     one, other = pair
     problems = [example.problem for example in list(one.domain.examples("dev"))[:3]]

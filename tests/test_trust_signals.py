@@ -41,6 +41,17 @@ def test_a_memory_adds_its_signals():
     assert look_up(memory, PROBLEM)["nearest"].text == text, "without its text a question is found by its words"
 
 
+def test_a_second_model_counts_where_the_text_is_more_familiar_to_it():
+    asked = replace(ANSWER, second=math.log(0.5), second_agreement=0.6, recalled=0.9)
+    known, strange = (signals(replace(asked, lead=lead)) for lead in (0.5, 0.0))
+    assert known["agreement of the second"] == 0.6
+    assert known["second opinion, where the second knows more"] == pytest.approx(0.5 * math.log(0.5))
+    assert known["agreement, where the second knows more"] == 0.5
+    leaning = [name for name in known if name.endswith("knows more")]
+    assert len(leaning) == 7 and not any(strange[name] for name in leaning)
+    assert "agreement of the second" not in signals(ANSWER) and not set(leaning) & set(signals(ANSWER))
+
+
 def test_what_a_domain_looks_for_is_a_signal_and_has_words():
     asked = replace(ANSWER, doubts={"odd": True, "late": False})
     assert (signals(asked)["odd"], signals(asked)["late"]) == (1.0, 0.0)

@@ -41,7 +41,7 @@ from tpn2f.solution import GUESS, Alternative, Question, Solution, unread
 from tpn2f.trust.belief import Belief, probability
 from tpn2f.trust.caution import cautious
 from tpn2f.trust.memory import Memory
-from tpn2f.trust.signals import Answered, Known, agreements, doubts, look_up, signals, strange_signals
+from tpn2f.trust.signals import Answered, Heard, Known, agreements, doubts, look_up, signals, strange_signals
 from tpn2f.wording import clean
 
 __all__ = [
@@ -344,19 +344,34 @@ class Solver(Chooser):
         """All candidates for a question, run, with what tells whether each is right. `known` is the same for all."""
         values = [self.run(candidate.program, problem)[0] for candidate in candidates]
         shares = agreements(values, [candidate.log_probability for candidate in candidates])
-        return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares)]
+        heard = self._heard(problem, candidates, values)
+        return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares, heard)]
+
+    def _heard(self, problem: Problem, candidates: Sequence[Candidate], values: Sequence[object]) -> list[Heard]:
+        """What the second model says of every candidate; nothing where none was asked."""
+        opinions = [candidate.second for candidate in candidates if candidate.second is not None]
+        if len(opinions) < len(candidates):
+            return [{"second": candidate.second} for candidate in candidates]
+        lead = 0.0
+        if self.memory is not None and self.second is not None and self.second.memory is not None:
+            lead = self.second.memory.familiarity(problem) - self.memory.familiarity(problem)
+        return [
+            {"second": opinion, "second_agreement": share, "lead": lead}
+            for opinion, share in zip(opinions, agreements(values, opinions))
+        ]
 
     def _answered(
-        self, problem: Problem, candidate: Candidate, value: object, agreement: float, known: Known
+        self, problem: Problem, candidate: Candidate, value: object, agreement: float, heard: Heard, known: Known
     ) -> Answered:
         found: Collection[str] = ()
         if self._offered.doubter is not None and candidate.program is not None:
             found = self._offered.doubter.doubtful(problem, candidate.program, value)
         unknown = tuple(dict.fromkeys(word for word in problem.words if word not in self.codec.words))
         doubted = {name: name in found for name in self._offered.doubts}
-        heard = {"second": candidate.second, "recalled": candidate.recalled}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
-        return Answered(problem, *said, agreement=agreement, **heard, doubts=doubted, **known)
+        return Answered(
+            problem, *said, agreement=agreement, recalled=candidate.recalled, doubts=doubted, **heard, **known
+        )
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:
         words = self._offered.words

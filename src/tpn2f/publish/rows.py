@@ -110,6 +110,7 @@ SYSTEMS = {
 # Rows that differ by their seed alone: the first one has the seed 0.
 SEEDS = {
     "TP-N2F": ("mathqa-60", "mathqa-60-seed1", "mathqa-60-seed2"),
+    "TP-N2F with chained arguments": ("mathqa-60-chained", "mathqa-60-chained-seed1", "mathqa-60-chained-seed2"),
     "LSTM2TP": ("mathqa-lstm2tp", "mathqa-lstm2tp-seed1", "mathqa-lstm2tp-seed2"),
 }
 # The ablations of the paper's appendix, in words; the first row is what the others change.

@@ -31,6 +31,11 @@ UNFAMILIAR = 0.4
 """Below this share of known runs of words a text is unlike what was learned from."""
 FAR = 0.35
 """Below this similarity the nearest known question is another kind of question."""
+LEANING = (
+    "log-probability", "odds of the program", "agreement", "recalled",
+    "second opinion", "odds of the second opinion", "agreement of the second",
+)  # fmt: skip
+"""Signals that count more or less the more familiar a text is to the second model than to the first."""
 MOST_WORDS = 12
 """The most unknown words that are named."""
 
@@ -57,6 +62,10 @@ class Answered:
     """The share of what search held to be probable that gives this value, too."""
     second: float | None = None
     """The log-probability that a second model gives the program; None where none was asked."""
+    second_agreement: float = 0.0
+    """The share of what the second model holds to be probable that gives this value, too."""
+    lead: float = 0.0
+    """How much more familiar the text is to the second model than to the first: from -1 to 1."""
     recalled: float = 0.0
     """How like the question is the nearest training question that has this program; 0 where none that is near has."""
     doubts: Mapping[str, bool] = field(default_factory=dict)
@@ -117,6 +126,14 @@ class Known(TypedDict, total=False):
     nearest: Nearest | None
 
 
+class Heard(TypedDict, total=False):
+    """What a second model says of an answer: the fields of an `Answered` that come from it."""
+
+    second: float | None
+    second_agreement: float
+    lead: float
+
+
 def agreements(values: Sequence[object], log_probabilities: Sequence[float]) -> list[float]:
     """For every candidate the share of the probability of all that falls on its value; no value agrees with none."""
     highest = max(log_probabilities, default=0.0)
@@ -171,6 +188,8 @@ def signals(answered: Answered) -> dict[str, float]:
     if answered.second is not None:
         found["second opinion"] = max(answered.second, LEAST)
         found["odds of the second opinion"] = _odds(answered.second)
+        found["agreement of the second"] = answered.second_agreement
+        found |= {f"{name}, where the second knows more": found[name] * answered.lead for name in LEANING}
     if answered.familiarity is not None:
         found["familiar"] = answered.familiarity
         found["nearest question"] = answered.nearest.similarity if answered.nearest else 0.0
