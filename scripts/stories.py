@@ -56,7 +56,9 @@ def check_phrasings(path: Path) -> tuple[list[str], list[ProblemKind]]:
     found = [f"{kind.name} is for {kind.part} alone" for kind in told if kind.part != "train"]
     known = {wording.source for kind in kinds for wording in kind.phrasings + kind.asks}
     for kind in told:
-        found += [f"{kind.name} has it already: {w.source}" for w in kind.taught + kind.taught_asks if w.source in known]
+        found += [
+            f"{kind.name} has it already: {w.source}" for w in kind.taught + kind.taught_asks if w.source in known
+        ]
         found += faults(kind, TELLINGS)
     return found, [replace(kind, phrasings=(), asks=()) for kind in told if kind.part == "train"]
 

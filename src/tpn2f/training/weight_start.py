@@ -21,6 +21,10 @@ BEGIN_AS_NOTHING = ("encoder.shortcut", "decoder.chaining.")
 """What adds nothing before it is trained: a model that has none of it is a start, too."""
 
 
+BY_POSITION = ("decoder.position_unbinding", "decoder.grounding.query.weight", "decoder.lstm.input")
+"""What grows with the positions of a tuple, the first ones first: a model that writes fewer arguments is a start, too."""
+
+
 class Earlier(NamedTuple):
     """A trained model to start from."""
 
@@ -61,6 +65,8 @@ def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
             _copy_rows(parameter, found, *tables)
         elif found.shape == parameter.shape:
             parameter.copy_(found)
+        elif name in BY_POSITION and other.n_positions < codec.n_positions:
+            _copy_positions(parameter, found, other.n_positions, codec.n_positions, place)
         else:
             raise CheckpointError(
                 f"training.start: {name} of {place} has the shape {tuple(found.shape)}; this config makes "
@@ -92,7 +98,7 @@ def _tables(name: str, other: Codec, codec: Codec) -> tuple[Vocabulary, Vocabula
     if last in ("weight", "bias"):
         if part in ("decoder.relation_embedding", "decoder.relation_output"):
             return other.relations, codec.relations
-        if part in ("decoder.argument_embedding", "decoder.argument_output"):
+        if part in ("decoder.argument_embedding", "decoder.argument_output", "decoder.chaining.output"):
             return other.arguments, codec.arguments
     return None
 
@@ -105,3 +111,20 @@ def _copy_rows(parameter: Tensor, found: Tensor, there: Vocabulary, here: Vocabu
             f"training.start: rows of width {tuple(found.shape[1:])} do not fit {tuple(parameter.shape[1:])}"
         )
     parameter[new] = found[old]
+
+
+def _copy_positions(parameter: Tensor, found: Tensor, there: int, here: int, place: str) -> None:
+    """Positions that are new begin as nothing: a relation is unbound from all positions together, and the decoder reads
+    all of them."""
+    columns = found.shape[0] == parameter.shape[0]
+    axis = 1 if columns else 0
+    # The decoder's input has the relation before the positions.
+    parts = (there + 1, here + 1) if columns else (there, here)
+    along, beside = found.shape[axis] * parts[1], found.shape[1 - axis]
+    if (along, beside) != (parameter.shape[axis] * parts[0], parameter.shape[1 - axis]):
+        raise CheckpointError(
+            f"training.start: {place} has the shape {tuple(found.shape)} for {there} positions; this config makes "
+            f"{tuple(parameter.shape)} for {here}"
+        )
+    parameter.zero_()
+    parameter.narrow(axis, 0, found.shape[axis]).copy_(found)

@@ -44,8 +44,7 @@ GRADES = {
 GENERATED: Mapping[str, tuple[str, int, int]] = {
     "generated": ("train", 1, 80_000),
     "generated-more": ("train", 2, 140_000),
-    "generated-third": ("train", 3, 220_000),
-    "generated-fourth": ("train", 4, 220_000),
+    "generated-third": ("train", 3, 280_000),
     "generated-dev": ("dev", 1, 600),
     "generated-test": ("test", 1, 2_000),
 }
@@ -86,7 +85,6 @@ class Everyday:
         "generated": "generated problems (this project), Apache-2.0",
         "generated-more": "more generated problems (this project), Apache-2.0",
         "generated-third": "generated problems, drawn anew (this project), Apache-2.0",
-        "generated-fourth": "generated problems, drawn anew once more (this project), Apache-2.0",
     }
     """What training splits hold, with licences."""
     quotable = ("generated",)

@@ -99,5 +99,7 @@ def _misread(
 
 def repeated(kinds: Iterable[ProblemKind]) -> list[str]:
     """Whole phrasings that more than one kind has."""
-    counts = Counter(source for kind in kinds for source in {wording.source for wording in kind.phrasings + kind.taught})
+    counts = Counter(
+        source for kind in kinds for source in {wording.source for wording in kind.phrasings + kind.taught}
+    )
     return [source for source, count in counts.items() if count > 1]
