@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ from tpn2f.domains.everyday.generation.generator import execute, fits
 from tpn2f.domains.everyday.generation.quantities import Quantity, parse_source, write
 from tpn2f.domains.everyday.generation.stocks import Stocks, bundled_stocks
 from tpn2f.domains.everyday.generation.telling import Telling
-from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds, held_out, read_kinds
+from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds, held_out, read_kinds, with_taught
 from tpn2f.domains.everyday.generation.wording import finish, parse_wording
 from tpn2f.domains.everyday.reading import read
 from tpn2f.errors import DataError
@@ -236,6 +238,35 @@ def test_the_contract_finds_what_is_wrong() -> None:
     assert "b of the program is not in the text" in found
     assert "four is read as a number" in found
     assert "neither in the program" in found
+
+
+def test_what_is_taught_is_in_training_alone_and_changes_nothing_else() -> None:
+    taught = {wording.source for kind in KINDS for wording in kind.taught + kind.taught_asks}
+    assert len(taught) > 4_000
+    without = [replace(kind, taught=(), taught_asks=()) for kind in KINDS]
+    for part in ("dev", "test"):
+        with_it, plain = (list(islice(ProblemGenerator(5, part, kinds).examples(), 100)) for kinds in (KINDS, without))
+        assert [example for *_, example in with_it] == [example for *_, example in plain]
+    told = islice(ProblemGenerator(5, "train", KINDS).examples(), 200)
+    assert any(wording.source in taught for _, draft, _ in told for wording in draft.wordings)
+
+
+def test_what_is_taught_is_checked_while_read(tmp_path: Path) -> None:
+    file = tmp_path / "more.toml"
+    wrong = {
+        '[nothing]\nphrasings = ["add"]': "there is no kind 'nothing'",
+        '[sum_two]\nways = ["add"]': "unknown keys ways",
+        '[sum_two]\nask = ["add"]': "it has phrasings only",
+        '[sum_two]\nphrasings = ["add {q}"]': "sum_two",
+        "[sum_two": "more.toml",
+    }
+    for text, message in wrong.items():
+        file.write_text(text)
+        with pytest.raises(DataError, match=message):
+            with_taught(KINDS, [file])
+    file.write_text('[sum_two]\nphrasings = ["put {a#} and {b#} into one"]')
+    (kind,) = [kind for kind in with_taught(KINDS, [file]) if kind.name == "sum_two"]
+    assert kind.taught[-1].source == "put {a#} and {b#} into one"
 
 
 def _kinds_of(where: str, **more: str) -> list[ProblemKind]:

@@ -13,6 +13,7 @@ from tpn2f.model.evaluating import evaluating
 from tpn2f.program import Program
 from tpn2f.search import MOST_WORDS, Candidate
 from tpn2f.trust.memory import Memory, told
+from tpn2f.trust.signals import Heard, agreements
 
 NEIGHBOURS = 5
 """How many known questions are looked at."""
@@ -60,6 +61,24 @@ def join_opinions(
         sorted(both, key=lambda one: -one.score) or [one._replace(second=UNWRITTEN) for one in own]
         for both, own in zip(joined, found)
     ]
+
+
+def heard(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    values: Sequence[object],
+    memory: Memory | None,
+    memory_of_second: Memory | None,
+) -> list[Heard]:
+    """What a second model says of every candidate and its value, and how much better it knows such texts."""
+    opinions = [candidate.second for candidate in candidates if candidate.second is not None]
+    if len(opinions) < len(candidates):
+        return [{"second": candidate.second} for candidate in candidates]
+    lead = 0.0
+    if memory is not None and memory_of_second is not None:
+        lead = memory_of_second.familiarity(problem) - memory.familiarity(problem)
+    shares = agreements(values, opinions)
+    return [{"second": one, "second_agreement": share, "lead": lead} for one, share in zip(opinions, shares)]
 
 
 def add_recalled(

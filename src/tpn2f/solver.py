@@ -20,7 +20,7 @@ from tpn2f.errors import CheckpointError, ExecutionError, N2FError
 from tpn2f.grammar import make_grammar
 from tpn2f.model import Model
 from tpn2f.model.evaluating import evaluating
-from tpn2f.opinions import add_recalled, join_opinions
+from tpn2f.opinions import add_recalled, heard, join_opinions
 from tpn2f.pretrained import bundled_model, bundled_models, find_model
 from tpn2f.program import Program
 from tpn2f.search import MOST_WORDS, Candidate, batches, beam, greedy
@@ -344,24 +344,12 @@ class Solver(Chooser):
         """All candidates for a question, run, with what tells whether each is right. `known` is the same for all."""
         values = [self.run(candidate.program, problem)[0] for candidate in candidates]
         shares = agreements(values, [candidate.log_probability for candidate in candidates])
-        heard = self._heard(problem, candidates, values)
-        return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares, heard)]
-
-    def _heard(self, problem: Problem, candidates: Sequence[Candidate], values: Sequence[object]) -> list[Heard]:
-        """What the second model says of every candidate; nothing where none was asked."""
-        opinions = [candidate.second for candidate in candidates if candidate.second is not None]
-        if len(opinions) < len(candidates):
-            return [{"second": candidate.second} for candidate in candidates]
-        lead = 0.0
-        if self.memory is not None and self.second is not None and self.second.memory is not None:
-            lead = self.second.memory.familiarity(problem) - self.memory.familiarity(problem)
-        return [
-            {"second": opinion, "second_agreement": share, "lead": lead}
-            for opinion, share in zip(opinions, agreements(values, opinions))
-        ]
+        memories = self.memory, None if self.second is None else self.second.memory
+        opinions = heard(problem, candidates, values, *memories)
+        return [self._answered(problem, *one, known or {}) for one in zip(candidates, values, shares, opinions)]
 
     def _answered(
-        self, problem: Problem, candidate: Candidate, value: object, agreement: float, heard: Heard, known: Known
+        self, problem: Problem, candidate: Candidate, value: object, agreement: float, opinion: Heard, known: Known
     ) -> Answered:
         found: Collection[str] = ()
         if self._offered.doubter is not None and candidate.program is not None:
@@ -370,7 +358,7 @@ class Solver(Chooser):
         doubted = {name: name in found for name in self._offered.doubts}
         said = candidate.program, value, candidate.log_probability, candidate.weakest, unknown
         return Answered(
-            problem, *said, agreement=agreement, recalled=candidate.recalled, doubts=doubted, **heard, **known
+            problem, *said, agreement=agreement, recalled=candidate.recalled, doubts=doubted, **opinion, **known
         )
 
     def _told(self, steps: Sequence[Step]) -> tuple[str, ...]:

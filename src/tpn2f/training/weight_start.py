@@ -22,7 +22,7 @@ BEGIN_AS_NOTHING = ("encoder.shortcut", "decoder.chaining.")
 
 
 BY_POSITION = ("decoder.position_unbinding", "decoder.grounding.query.weight", "decoder.lstm.input")
-"""What grows with the positions of a tuple, the first ones first: a model that writes fewer arguments is a start, too."""
+"""What grows with the positions of a tuple, in their order: a model that writes fewer arguments is a start, too."""
 
 
 class Earlier(NamedTuple):

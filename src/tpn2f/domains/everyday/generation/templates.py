@@ -20,7 +20,7 @@ from tpn2f.program import Program, reference
 
 FOLDERS = (Path(__file__).parent / "kinds", Path(__file__).parent / "stories")
 TAUGHT = "taught"
-"""The folder, beside the kinds, of more phrasings of theirs that only training has: what dev and test are made of stays."""
+"""The folder, beside the kinds, of further phrasings that only training has: what dev and test are made of stays."""
 PARTS = ("train", "dev", "test")
 Part = Literal["train", "dev", "test"]
 HELD_OUT_PHRASINGS = 8
