@@ -96,11 +96,13 @@ SHORT = {
         "gold",
     ),
 }
-# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp Seq2Tree before them.
+# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp Seq2Tree and SAPS before
+# them.
 SYSTEMS = {
     "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-60"),
     "algolisp": (
         "algolisp-seq2tree",
+        "algolisp-saps",
         "algolisp-lstm2lstm",
         "algolisp-lstm2tp",
         "algolisp-tp2lstm",
