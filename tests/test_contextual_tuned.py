@@ -16,7 +16,7 @@ from tpn2f.domain import Problem
 from tpn2f.errors import CheckpointError, ConfigError
 from tpn2f.export import export_model
 from tpn2f.model import ModelConfig
-from tpn2f.publish.bundle import halve
+from tpn2f.publish.bundle import OWN_WORDS, halve, without_rare_words
 from tpn2f.solver import Solver
 
 LAYERS = 4
@@ -132,6 +132,23 @@ def test_a_checkpoint_carries_the_tuned_layers_and_their_average(config, run):
     assert best.state["reader"] == PretrainedReader(config.data.reader).identity()
     half = halve(best)
     assert all(half.tensors["model"][name].dtype == torch.float16 for name in tuned)
+
+
+def test_a_model_that_is_a_little_too_large_leaves_out_its_rarest_words(run, tmp_path):
+    half = halve(read_checkpoint(run / "checkpoints" / "best"))
+    table, words = half.tensors["model"][OWN_WORDS], half.texts["words.txt"].split("\n")[:-1]
+    size = sum(tensor.nbytes for tensor in half.tensors["model"].values())
+    least = size - 2 * table[0].nbytes
+    small = without_rare_words(half, least)
+    assert sum(tensor.nbytes for tensor in small.tensors["model"].values()) <= least
+    assert torch.equal(small.tensors["model"][OWN_WORDS], table[:-2])
+    assert small.texts["words.txt"].split("\n")[:-1] == words[:-2] and words[-1].isascii()
+    write_checkpoint(tmp_path / "small", small)
+    solver = Solver.load(tmp_path / "small", trust=True)
+    assert words[-1] not in solver.codec.words and len(solver.codec.words) == len(words) - 2
+    assert solver.solve("what is 3 plus 4 ?").program is not None
+    assert without_rare_words(half, size) is half
+    assert without_rare_words(half, size - len(table) // 2 * table[0].nbytes) is half, "half of its words are too many"
 
 
 def test_it_answers_with_its_tuned_layers(config, run, tmp_path):

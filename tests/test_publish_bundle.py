@@ -15,7 +15,7 @@ from tpn2f.errors import CheckpointError
 from tpn2f.model import ModelConfig
 from tpn2f.pretrained import bundled_models
 from tpn2f.publish import bundle
-from tpn2f.publish.bundle import CARD, halve, write_bundle, write_half
+from tpn2f.publish.bundle import CARD, halve, without_rare_words, write_bundle, write_half
 from tpn2f.solver import Solver, make_model, setting
 
 MODEL = ModelConfig(
@@ -50,6 +50,11 @@ def test_a_halved_model_is_the_rounded_one_and_half_as_large(run):
     rounded = Solver.load(run / "half")
     assert all(parameter.dtype == torch.float32 for parameter in rounded.model.parameters())
     assert len(rounded.predict(problems)) == 10
+
+
+def test_only_a_model_with_a_reader_leaves_words_out(run):
+    half = halve(read_checkpoint(run / "checkpoints" / "best"))
+    assert without_rare_words(half, 10) is half
 
 
 def test_weights_that_float16_cannot_hold_are_refused(run):

@@ -8,6 +8,7 @@ is shipped.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,10 @@ from tpn2f.setting import MEMORY, read_setting
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
+RARE = 0.15
+"""The most of its own words that a model leaves out to keep within that, where a pre-trained encoder reads them too."""
+OWN_WORDS = "encoder.embedding.weight"
+WORDS = "words.txt"
 KEPT = (
     "config",
     "n_positions",
@@ -58,10 +63,32 @@ def halve(checkpoint: Checkpoint) -> Checkpoint:
     return Checkpoint({"model": weights, **kept}, state, dict(checkpoint.texts))
 
 
+def without_rare_words(checkpoint: Checkpoint, largest: int) -> Checkpoint:
+    """The model without vectors of its own for its rarest words, as many as make it too large: its pre-trained encoder
+    reads them. A model that has none, that has fixed vectors beside its own, or that would lose more than a few stays
+    as it is."""
+    model = read_setting(checkpoint, "half")[0].model
+    weights = dict(checkpoint.tensors["model"])
+    over = sum(tensor.nbytes for tensor in weights.values()) - largest
+    if over <= 0 or not model.d_contextual or model.d_static:
+        return checkpoint
+    table = weights[OWN_WORDS]
+    kept = len(table) - math.ceil(over / table[0].nbytes)
+    if kept < (1 - RARE) * len(table):
+        return checkpoint
+    # The most frequent ones stand first.
+    weights[OWN_WORDS] = table[:kept].clone()
+    words = "".join(f"{word}\n" for word in checkpoint.texts[WORDS].split("\n")[:kept])
+    tensors = {**checkpoint.tensors, "model": weights}
+    return Checkpoint(tensors, checkpoint.state, {**checkpoint.texts, WORDS: words})
+
+
 def write_half(run: Path) -> Path:
-    """The best weights of a run as float16, beside its checkpoints. Always written again, so never of older weights."""
+    """The best weights of a run as float16, beside its checkpoints; small enough to be bundled, if rare words make the
+    difference. Always written again, so never of older weights."""
     place = run / "half"
-    write_checkpoint(place, halve(read_checkpoint(run / "checkpoints" / "best")))
+    half = halve(read_checkpoint(run / "checkpoints" / "best"))
+    write_checkpoint(place, without_rare_words(half, LARGEST))
     return place
 
 
