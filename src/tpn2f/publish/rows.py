@@ -96,8 +96,8 @@ SHORT = {
         "gold",
     ),
 }
-# The four systems of the paper with an equal budget of ours, in the paper's order; before those of AlgoLisp Seq2Tree and
-# SAPS.
+# The four systems of the paper with an equal budget of ours, in the paper's order; for AlgoLisp, Seq2Tree and SAPS come
+# first.
 SYSTEMS = {
     "mathqa": ("mathqa-lstm2lstm", "mathqa-lstm2tp", "mathqa-tp2lstm", "mathqa-60"),
     "algolisp": (
