@@ -40,8 +40,9 @@ def _few_stories(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_every_template_keeps_its_contract(theme: str) -> None:
-    found = [fault for kind in KINDS if kind.theme == theme for fault in faults(kind, tellings=1)]
-    assert found == []
+    # Of what is taught beside it some here, and all in a slower test.
+    kinds = [replace(kind, taught=kind.taught[::5], taught_asks=kind.taught_asks[::5]) for kind in KINDS]
+    assert [fault for kind in kinds if kind.theme == theme for fault in faults(kind, tellings=1)] == []
 
 
 def test_every_fact_of_a_story_is_read() -> None:
@@ -279,8 +280,8 @@ def _kinds_of(where: str, **more: str) -> list[ProblemKind]:
 
 def test_a_kind_whose_numbers_seldom_fit_does_not_end_a_long_draw() -> None:
     kinds = _kinds_of("a == b * 97", often="what do {a#} and {b#} make?")
-    examples = list(islice(ProblemGenerator(1, "train", kinds, Stocks([])).examples(), 300))
-    assert sum("make" in example.text for _, _, example in examples) > 100
+    examples = list(islice(ProblemGenerator(1, "train", kinds, Stocks([])).examples(), 20))
+    assert sum("make" in example.text for _, _, example in examples) > 10
 
 
 def test_numbers_that_never_fit_are_an_error() -> None:

@@ -16,12 +16,11 @@ from stories import few_stories
 from tpn2f.domains.everyday.generation import ProblemGenerator, generate_later
 from tpn2f.domains.everyday.generation.contract import faults
 from tpn2f.domains.everyday.generation.generator import _evened_out, _shared_out
-from tpn2f.domains.everyday.generation.templates import ProblemKind, bundled_kinds
+from tpn2f.domains.everyday.generation.templates import FOLDERS, TAUGHT, ProblemKind, bundled_kinds
 from tpn2f.domains.everyday.generation.written import (
     FOLDER,
     LATER,
     SHARE,
-    TAUGHT,
     bundled_stories,
     read_program,
     read_written,
@@ -49,10 +48,12 @@ def test_some_stories_are_told_and_read(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_stories_are_told_and_read() -> None:
+def test_all_stories_and_taught_phrasings_are_told_and_read() -> None:
     """In a process of its own, where no types are checked: there are many."""
     script = Path(__file__).parents[1] / "scripts" / "stories.py"
-    files = [*FILES, *LATER.glob("*.txt")]
+    taught = [path for folder in FOLDERS for path in sorted((folder / TAUGHT).glob("*.toml"))]
+    assert len(taught) > 4
+    files = [*FILES, *LATER.glob("*.txt"), *taught]
     environment = {name: value for name, value in os.environ.items() if name != "TPN2F_DATA"}
     done = subprocess.run(
         [sys.executable, script, *files], env=environment, capture_output=True, text=True, check=False

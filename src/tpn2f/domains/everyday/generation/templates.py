@@ -20,7 +20,8 @@ from tpn2f.program import Program, reference
 
 FOLDERS = (Path(__file__).parent / "kinds", Path(__file__).parent / "stories")
 TAUGHT = "taught"
-"""The folder, beside the kinds, of further phrasings that only training has: what dev and test are made of stays."""
+"""The folder, within one of kinds or stories, of what only training has. What dev and test are made of stays the same
+when it grows, so that a model can be compared with the one before it."""
 PARTS = ("train", "dev", "test")
 Part = Literal["train", "dev", "test"]
 HELD_OUT_PHRASINGS = 8

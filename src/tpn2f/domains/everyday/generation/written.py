@@ -22,7 +22,13 @@ from itertools import groupby
 from pathlib import Path
 
 from tpn2f.domains.everyday.constants import constant
-from tpn2f.domains.everyday.generation.templates import ProblemKind, Setting, compile_conditions, compile_numbers
+from tpn2f.domains.everyday.generation.templates import (
+    TAUGHT,
+    ProblemKind,
+    Setting,
+    compile_conditions,
+    compile_numbers,
+)
 from tpn2f.domains.everyday.generation.wording import TemplateWording, parse_wording
 from tpn2f.errors import DataError
 from tpn2f.program import Program, RelationalTuple
@@ -30,9 +36,6 @@ from tpn2f.program import Program, RelationalTuple
 FOLDER = Path(__file__).parent / "written"
 LATER = FOLDER / "later"
 """Stories that were written after the bundled models were trained."""
-TAUGHT = "taught"
-"""The folder, within one of stories, of those that only training has. What dev and test are made of stays the same when
-it grows, so that a model can be compared with the one before it."""
 TAUGHT_WEIGHT = 2.0
 """How much more often one of these is told than another story."""
 SHARE = 0.7
