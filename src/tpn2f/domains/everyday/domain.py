@@ -87,7 +87,7 @@ class Everyday:
         "generated-third": "generated problems, drawn anew (this project), Apache-2.0",
     }
     """What training splits hold, with licences."""
-    quotable = ("generated",)
+    quotable = ("generated", "generated-third")
     remembered: Mapping[str, str] = {"mathqa": KNOWN}
 
     def __init__(self, data: Path | str | None = None) -> None:
