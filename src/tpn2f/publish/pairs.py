@@ -28,9 +28,10 @@ BESIDE = {
     ),
     "algolisp": (
         ("algolisp (greedy)", "algolisp-generated (greedy)"),
-        ("algolisp-generated (greedy)", "algolisp-chained (greedy)"),
+        ("algolisp-generated (greedy)", "algolisp-generated-grounded (greedy)"),
         ("algolisp-generated-grounded (greedy)", "algolisp-chained (greedy)"),
-        ("algolisp-chained (greedy)", "algolisp-chained (beam 10)"),
+        ("algolisp-chained (greedy)", "algolisp-chained-once (greedy)"),
+        ("algolisp-chained-once (greedy)", "algolisp-chained-once (beam 10)"),
     ),
 }
 
