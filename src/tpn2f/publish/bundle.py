@@ -25,6 +25,8 @@ from tpn2f.setting import MEMORY, read_setting
 
 LARGEST = 30_000_000
 """The most bytes of weights that a bundled model may have."""
+HEAD = 16_384
+"""What a file of weights has beside them, at most: their names and shapes."""
 RARE = 0.15
 """The most of its own words that a model leaves out to keep within that, where a pre-trained encoder reads them too."""
 OWN_WORDS = "encoder.embedding.weight"
@@ -88,7 +90,7 @@ def write_half(run: Path) -> Path:
     difference. Always written again, so never of older weights."""
     place = run / "half"
     half = halve(read_checkpoint(run / "checkpoints" / "best"))
-    write_checkpoint(place, without_rare_words(half, LARGEST))
+    write_checkpoint(place, without_rare_words(half, LARGEST - HEAD))
     return place
 
 
