@@ -92,7 +92,7 @@ SHORT = {
         "retrieval",
         "algolisp-generated (greedy)",
         "algolisp-chained (greedy)",
-        "algolisp-generated (beam 10, 3 tests shown)",
+        "algolisp-chained-once (beam 10, 3 tests shown)",
         "gold",
     ),
 }
