@@ -21,8 +21,9 @@ BEGIN_AS_NOTHING = ("encoder.shortcut", "decoder.chaining.")
 """What adds nothing before it is trained: a model that has none of it is a start, too."""
 
 
-BY_POSITION = ("decoder.position_unbinding", "decoder.grounding.query.weight", "decoder.lstm.input")
-"""What grows with the positions of a tuple, in their order: a model that writes fewer arguments is a start, too."""
+BY_POSITION = {"decoder.position_unbinding": 0, "decoder.grounding.query.weight": 0, "decoder.lstm.input": 1}
+"""What grows with the positions of a tuple, in their order, and along which axis: a model that writes fewer arguments
+is a start, too."""
 
 
 class Earlier(NamedTuple):
@@ -66,7 +67,7 @@ def start_weights(model: Model, codec: Codec, earlier: Earlier) -> None:
         elif found.shape == parameter.shape:
             parameter.copy_(found)
         elif name in BY_POSITION and other.n_positions < codec.n_positions:
-            _copy_positions(parameter, found, other.n_positions, codec.n_positions, place)
+            _copy_positions(parameter, found, BY_POSITION[name], (other.n_positions, codec.n_positions), place)
         else:
             raise CheckpointError(
                 f"training.start: {name} of {place} has the shape {tuple(found.shape)}; this config makes "
@@ -113,18 +114,16 @@ def _copy_rows(parameter: Tensor, found: Tensor, there: Vocabulary, here: Vocabu
     parameter[new] = found[old]
 
 
-def _copy_positions(parameter: Tensor, found: Tensor, there: int, here: int, place: str) -> None:
+def _copy_positions(parameter: Tensor, found: Tensor, axis: int, counts: tuple[int, int], place: str) -> None:
     """Positions that are new begin as nothing: a relation is unbound from all positions together, and the decoder reads
     all of them."""
-    columns = found.shape[0] == parameter.shape[0]
-    axis = 1 if columns else 0
-    # The decoder's input has the relation before the positions.
-    parts = (there + 1, here + 1) if columns else (there, here)
-    along, beside = found.shape[axis] * parts[1], found.shape[1 - axis]
-    if (along, beside) != (parameter.shape[axis] * parts[0], parameter.shape[1 - axis]):
+    # The decoder's input has the relation before the positions: one part more.
+    there, here = (count + axis for count in counts)
+    along, beside = found.shape[axis] * here, found.shape[1 - axis]
+    if (along, beside) != (parameter.shape[axis] * there, parameter.shape[1 - axis]):
         raise CheckpointError(
-            f"training.start: {place} has the shape {tuple(found.shape)} for {there} positions; this config makes "
-            f"{tuple(parameter.shape)} for {here}"
+            f"training.start: {place} has the shape {tuple(found.shape)} for {counts[0]} positions; this config makes "
+            f"{tuple(parameter.shape)} for {counts[1]}"
         )
     parameter.zero_()
     parameter.narrow(axis, 0, found.shape[axis]).copy_(found)
